@@ -1,0 +1,57 @@
+"""Checks of what users pass in. Each error names the argument, what was given, and what is allowed."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.typing import ArrayLike
+
+
+def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
+    """Return `value` as a floating-point array of the asked dimension, all of it finite.
+
+    Values inside a transformation such as `vmap` cannot be looked at; only their shape is checked.
+    """
+    array = jnp.asarray(value)
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        if not jnp.issubdtype(array.dtype, jnp.number) or jnp.iscomplexobj(array):
+            raise ValueError(f"{name} must hold real numbers, not {array.dtype}")
+        array = array.astype(jnp.zeros(()).dtype)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s); got shape {array.shape}")
+    if not isinstance(array, Tracer) and not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite; entry {where} is {np.asarray(array)[where]}")
+    return array
+
+
+def columns(name: str, value: ArrayLike) -> jax.Array:
+    """Return `value` as a matrix of rows of examples; a vector becomes one column."""
+    array = jnp.asarray(value)
+    return real_array(name, array[:, None] if array.ndim == 1 else array, 2)
+
+
+def same_length(**named: jax.Array) -> None:
+    """Refuse arrays whose first axes differ."""
+    lengths = {name: array.shape[0] for name, array in named.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError("these must have equally many rows: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()))
+    if not all(lengths.values()):
+        raise ValueError(f"{' and '.join(named)} must hold at least one example")
+
+
+def positive(name: str, value: ArrayLike | Sequence[float]) -> None:
+    """Refuse anything but positive finite numbers."""
+    if isinstance(value, Tracer):
+        return
+    array = np.asarray(value, dtype=float)
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(f"{name} must be positive and finite; got {value}")
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuse a word that is not among those allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

@@ -1,0 +1,51 @@
+"""Many networks as one compiled program: anything with a leading `member` axis."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class Ensemble(eqx.Module):
+    """Parameters or problems stacked along a leading `member` axis.
+
+    Hand one to `flow` or `descend` in place of a single start, problem, or both, and every member is trained at once.
+    """
+
+    stacked: Any
+
+    @property
+    def members(self) -> int:
+        """How many members there are."""
+        return jax.tree.leaves(eqx.filter(self.stacked, eqx.is_array))[0].shape[0]
+
+    def __getitem__(self, member: int) -> Any:
+        """One member on its own."""
+        return jax.tree.map(lambda leaf: leaf[member] if eqx.is_array(leaf) else leaf, self.stacked)
+
+
+def ensemble(make: Callable[..., Any], *axes: jax.Array) -> Ensemble:
+    """Make one member for each entry of the given arrays, which are walked together.
+
+    ```python
+    keys = jax.random.split(key, 100)
+    start = la.ensemble(lambda key: la.starts.gaussian(net, key, scale=1e-3), keys)
+    start = la.ensemble(lambda key, scale: la.starts.gaussian(net, key, scale=scale), keys, scales)
+    ```
+    """
+    lengths = {axis.shape[0] for axis in axes}
+    if len(lengths) != 1:
+        raise ValueError(f"the arrays of an ensemble must be equally long; got lengths {[a.shape[0] for a in axes]}")
+    return Ensemble(eqx.filter_vmap(make)(*axes))
+
+
+def stack(members: Sequence[Any]) -> Ensemble:
+    """Stack members that were made one by one, such as problems on different data of the same shape."""
+    if not members:
+        raise ValueError("an ensemble needs at least one member")
+    arrays, rest = zip(*(eqx.partition(member, eqx.is_array) for member in members), strict=True)
+    if any(not eqx.tree_equal(other, rest[0]) for other in rest):
+        raise ValueError("the members of an ensemble must differ only in their arrays")
+    return Ensemble(eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), rest[0]))

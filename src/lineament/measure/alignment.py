@@ -1,0 +1,16 @@
+"""How a map lies relative to the singular directions of a target."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def mode_strengths(W: Float[Array, "out in"], target: Float[Array, "out in"]) -> Float[Array, " mode"]:
+    """`u_iᵀ W v_i` in the target's singular directions: how much of each target mode the map holds."""
+    U, _, Vt = jnp.linalg.svd(target, full_matrices=False)
+    return jnp.einsum("om,oi,mi->m", U, W, Vt)
+
+
+def alignment(W: Float[Array, "out in"], target: Float[Array, "out in"]) -> Float[Array, ""]:
+    """The share `Σ_i (u_iᵀ W v_i)² / ‖W‖²_F` of W that lies in the target's modes; 1 when aligned, 0 for W = 0."""
+    total = jnp.sum(W**2)
+    return jnp.sum(mode_strengths(W, target) ** 2) / jnp.where(total > 0, total, 1)

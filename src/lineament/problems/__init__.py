@@ -1,0 +1,40 @@
+"""What is to be learnt: losses over maps, each with its gradient and its optimum."""
+
+from .base import Map, Optimum, Problem, predict
+from .classification import CrossEntropy, Margin, cross_entropy, exponential, logistic
+from .quadratic import (
+    QuadraticPopulation,
+    QuadraticRegression,
+    quadratic_regression,
+    quadratic_squared,
+    quadratic_variance,
+)
+from .regression import LpRegression, Regression, lp_regression, regression, regression_from_moments, whitened
+from .sensing import Completion, Sensing, completion, sensing
+
+__all__ = [
+    "Completion",
+    "CrossEntropy",
+    "LpRegression",
+    "Map",
+    "Margin",
+    "Optimum",
+    "Problem",
+    "QuadraticPopulation",
+    "QuadraticRegression",
+    "Regression",
+    "Sensing",
+    "completion",
+    "cross_entropy",
+    "exponential",
+    "logistic",
+    "lp_regression",
+    "predict",
+    "quadratic_regression",
+    "quadratic_squared",
+    "quadratic_variance",
+    "regression",
+    "regression_from_moments",
+    "sensing",
+    "whitened",
+]

@@ -1,0 +1,9 @@
+"""How parameters move: gradient flow, gradient descent, and what is recorded on the way."""
+
+from .descend import descend
+from .diverged import Diverged
+from .flow import flow
+from .records import Record
+from .setup import final
+
+__all__ = ["Diverged", "Record", "descend", "final", "flow"]
