@@ -38,7 +38,7 @@ def ensemble(make: Callable[..., Any], *axes: jax.Array) -> Ensemble:
     lengths = {axis.shape[0] for axis in axes}
     if len(lengths) != 1:
         raise ValueError(f"the arrays of an ensemble must be equally long; got lengths {[a.shape[0] for a in axes]}")
-    return Ensemble(eqx.filter_vmap(make)(*axes))
+    return Ensemble(eqx.filter_jit(eqx.filter_vmap(make))(*axes))  # one program, not one per operation
 
 
 def stack(members: Sequence[Any]) -> Ensemble:

@@ -107,10 +107,10 @@ def gaussian(
     else:
         checks.positive("scale", scale)  # type: ignore[arg-type]
         deviations = [jnp.asarray(scale) ** (1 / net.depth) / d_in**0.5 for _, d_in in net.layer_shapes]
-    keys = jax.random.split(key, net.depth)
-    return tuple(
-        s * jax.random.normal(k, shape) for k, shape, s in zip(keys, net.layer_shapes, deviations, strict=True)
-    )
+    # One draw, cut into layers: a generator per layer would take several times as long to compile.
+    cuts = np.cumsum([d_out * d_in for d_out, d_in in net.layer_shapes])
+    draws = jnp.split(jax.random.normal(key, (int(cuts[-1]),)), cuts[:-1])
+    return tuple(s * x.reshape(shape) for s, x, shape in zip(deviations, draws, net.layer_shapes, strict=True))
 
 
 def glorot(net: DeepLinear, key: jax.Array, distribution: Literal["uniform", "normal"] = "uniform") -> Layers:

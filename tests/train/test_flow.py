@@ -107,10 +107,10 @@ def test_members_of_an_ensemble_equal_single_runs():
     keys, scales = jax.random.split(KEY, 3), jnp.array([0.3, 0.1, 0.03])
     problems = la.stack([la.problems.whitened(c * target) for c in (1.0, 2.0, 0.5)])
     starts = la.ensemble(lambda key, scale: la.starts.gaussian(net, key, scale=scale), keys, scales)
-    together = la.flow(net, problems, starts, until=3.0)
+    together = la.flow(net, problems, starts, until=3.0, record=("singular_values",))
     assert together.singular_values.dims == ("member", "time", "mode")
     for member in range(3):
-        alone = la.flow(net, problems[member], starts[member], until=3.0)
+        alone = la.flow(net, problems[member], starts[member], until=3.0, record=("singular_values",))
         np.testing.assert_allclose(together.singular_values[member], alone.singular_values, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(
             la.final(together, starts)[member][0], la.final(alone, starts[member])[0], atol=1e-7

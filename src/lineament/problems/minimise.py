@@ -29,7 +29,7 @@ def minimise(problem: Problem, start: np.ndarray, dtype: jnp.dtype) -> tuple[jax
     options = {"maxiter": 10_000, "maxfun": 20_000, "ftol": 0.0, "gtol": 1e-12}
     w = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options).x
     if w.size <= NEWTON_UP_TO:
-        w = _newton(objective, eqx.filter_jit(jax.jacfwd(problem.gradient)), as_map, w)
+        w = _newton(objective, eqx.filter_jit(lambda W: jax.jacfwd(problem.gradient)(W)), as_map, w)
     return as_map(w), objective(w)[0]
 
 

@@ -50,6 +50,8 @@ class Regression(Problem):
 
     def value_and_gradient(self, map: Float[Array, "out in"]) -> tuple[Float[Array, ""], Float[Array, "out in"]]:
         """The loss and its gradient `(W − W*) Σxx`."""
+        if callable(map):
+            return super().value_and_gradient(map)
         error = map - self.optimal_map
         gradient = error @ self.sxx
         return self.optimal_loss + 0.5 * jnp.sum(gradient * error), gradient

@@ -30,7 +30,7 @@ def flow(
     *,
     times: ArrayLike | None = None,
     until: float | None = None,
-    record: Sequence[str | Record | Callable[[Any], jax.Array]] = ("loss", "singular_values"),
+    record: Sequence[str | Record | Callable[[Any], jax.Array]] = ("loss",),
     tolerance: float = 1e-10,
     event: Callable[[Any], jax.Array] | None = None,
     rtol: float = 1e-8,
@@ -175,20 +175,24 @@ def _need_float64(start: Any) -> None:
 
 
 def _floor(model: Any, who: Members, tolerance: float) -> tuple[jax.Array, jax.Array]:
-    """The least loss, and how near to it counts as converged. An unknown optimum is never reached."""
+    """The least loss, and how near to it counts as converged. An unknown optimum is never reached.
+
+    A problem knows its optimum over matrices, which says nothing of a model whose map is something else.
+    """
     if tolerance < 0:
         raise ValueError(f"tolerance must not be negative; got {tolerance}")
-    losses = over_members(lambda problem, start: problem.loss(model.end_to_end(start)), who, 0)
-    loss = losses(who.problem, who.start)
-    count = who.count if who.problem_axis is not None else None
+    if tolerance == 0 or not isinstance(jax.eval_shape(model.end_to_end, _one(who)), jax.ShapeDtypeStruct):
+        return jnp.asarray(-jnp.inf), jnp.asarray(0.0)
     try:
-        floor = _optimal_loss(model, who.problem, count)
+        floor = _optimal_loss(model, who.problem, who.count if who.problem_axis is not None else None)
     except (ValueError, NotImplementedError):
-        floor = jnp.asarray(-jnp.inf)
-    if tolerance == 0:
-        floor = jnp.full_like(floor, -jnp.inf)
-    scale = jnp.where(jnp.isfinite(floor), tolerance * (loss - floor), 0.0)
-    return floor, scale
+        return jnp.asarray(-jnp.inf), jnp.asarray(0.0)
+    loss = over_members(lambda problem, start: problem.loss(model.end_to_end(start)), who, 0)(who.problem, who.start)
+    return floor, jnp.where(jnp.isfinite(floor), tolerance * (loss - floor), 0.0)
+
+
+def _one(who: Members) -> Any:
+    return who.start if who.count is None else jax.tree.map(lambda leaf: leaf[0], who.start)
 
 
 def _optimal_loss(model: Any, problem: Problem, count: int | None) -> jax.Array:

@@ -1,0 +1,1 @@
+"""What is predicted: closed forms in NumPy and SciPy, in float64, without any flag."""

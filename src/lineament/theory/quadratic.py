@@ -1,0 +1,96 @@
+r"""Quadratic networks on the squared loss over Gaussian inputs: coupled modes (Gissin et al. 2020, Appendix F.2).
+
+From WᵀW = σ0 I, gradient flow on E[(⟨W*ᵀW* − WᵀW, xxᵀ⟩ + b* − b)²]/16 moves the singular values σ_i of WᵀW by
+
+    σ̇_i = σ_i (σ_i* − σ_i + ½u),    ḃ = c u,    u = Σ_j (σ_j* − σ_j) + b* − b.
+
+This is the flow of ‖Δ‖²/8 + (tr Δ + δ)²/16, the value of that loss, with Δ = W*ᵀW* − WᵀW and δ = b* − b:
+
+- −∂/∂W = W(½Δ + ¼u), so that d(WᵀW)/dt = ½(WᵀW Δ + Δ WᵀW) + ½u WᵀW, which is the printed equation for σ;
+- −∂/∂b = u/8, so that **c = 1/8. The text prints c = 1.** Scaling the loss or the time changes both equations alike,
+  so no normalisation gives the printed pair: it is the flow in which the bias learns 8 times as fast as W, that is
+  the flow of (W, β) where b = √8 β.
+
+Without a bias c = 0 and b = b*. As c → ∞ the bias keeps u = 0: the modes decouple into those of the variance loss,
+σ̇_i = σ_i(σ_i* − σ_i), which `modes.trajectory` solves at depth 2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+
+Array = NDArray[np.float64]
+
+BIAS_RATE = 1 / 8  # c, by the gradient of the loss
+PRINTED_BIAS_RATE = 1.0  # c, by Appendix F.2.2
+
+
+class Course(NamedTuple):
+    """Singular values (time, mode) and bias (time,)."""
+
+    values: Array
+    bias: Array
+
+
+def trajectory(
+    times: ArrayLike,
+    target: ArrayLike,
+    start: ArrayLike,
+    *,
+    bias: float | None = None,
+    bias_target: float = 0.0,
+    bias_rate: float = BIAS_RATE,
+) -> Course:
+    """Solve the coupled modes, in log σ so that small values keep their relative precision.
+
+    Args:
+        times: rising times from 0 on.
+        target: σ* ≥ 0 of every mode. The zeros count: each of them drags on the trace.
+        start: σ(0) > 0, one for all modes or one for each.
+        bias: b(0), or None for a network without a bias.
+        bias_target: b*. A network without a bias is taken to stand at it.
+        bias_rate: c ≥ 0.
+    """
+    times, target = _vector("times", times), _vector("target", target)
+    start = np.asarray(start, float)
+    if start.shape not in ((), target.shape):
+        raise ValueError(f"start must be one number or one for each of {target.size} modes; got shape {start.shape}")
+    start = np.broadcast_to(start, target.shape)
+    if (np.diff(times) <= 0).any() or times[0] < 0:
+        raise ValueError(f"times must rise from 0 on; got {times}")
+    if (target < 0).any():
+        raise ValueError(f"target must hold numbers of at least 0; got {target}")
+    if not (np.isfinite(start).all() and (start > 0).all()):
+        raise ValueError(f"start must be positive and finite; got {start}")
+    if not (np.isfinite(bias_rate) and bias_rate >= 0):
+        raise ValueError(f"bias_rate must be a finite number of at least 0; got {bias_rate}")
+    rate, offset = (0.0, 0.0) if bias is None else (bias_rate, bias_target - bias)
+    if not np.isfinite(offset):
+        raise ValueError(f"bias and bias_target must be finite; got {bias} and {bias_target}")
+
+    def field(_: float, state: Array) -> Array:
+        error = target - np.exp(state[:-1])
+        u = error.sum() + state[-1]
+        return np.append(error + 0.5 * u, -rate * u)  # the last is δ = b* − b
+
+    solution = solve_ivp(
+        field,
+        (0.0, times[-1]),
+        np.append(np.log(start), offset),
+        method="DOP853",
+        t_eval=times,
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    if not solution.success:
+        raise RuntimeError(f"the coupled modes could not be solved: {solution.message}")
+    return Course(np.exp(solution.y[:-1].T), bias_target - solution.y[-1])
+
+
+def _vector(name: str, value: ArrayLike) -> Array:
+    array = np.asarray(value, float)
+    if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be a vector of finite numbers; got shape {array.shape}: {array}")
+    return array

@@ -1,0 +1,51 @@
+"""One suite over every registered claim: each is well stated, runs at quick scale, and can fail."""
+
+import re
+
+import jax
+import latex2mathml.converter
+import numpy as np
+import pytest
+
+from lineament.claims import PAPERS, SCALES, Verdict, all_claims, run
+
+CLAIMS = all_claims()
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_claim_is_well_stated(id):
+    claim = CLAIMS[id]
+    assert re.fullmatch(r"[a-z]+-[a-z0-9-]+", id)
+    assert claim.paper in PAPERS
+    assert claim.place
+    assert claim.title
+    assert not claim.title.endswith(".")
+    assert "<math" in latex2mathml.converter.convert(claim.statement)
+    assert set(claim.cost) == set(SCALES)
+    assert len(claim.description) > 60, "the docstring says how the claim is checked"
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_claim_runs_and_says_what_it_found(id):
+    result = run(CLAIMS[id], "quick", seed=0)
+    evidence = result.evidence
+    assert result.verdict in (Verdict.HOLDS, Verdict.CORRECTED, Verdict.DIFFERS), evidence.reason()
+    assert evidence.reason()
+    for check in evidence.checks:
+        assert np.isfinite(check.value), f"{check.name} is {check.value}"
+        assert np.isfinite(check.low) or np.isfinite(check.high), f"{check.name} cannot fail"
+    assert evidence.settings
+    assert evidence.figure is not None
+    assert evidence.figure.caption.endswith(".")
+    for panel in evidence.figure.panels:
+        assert panel.marks
+        for mark in panel.marks:
+            drawn = mark.z if mark.kind in ("heat", "contour", "image") else mark.y
+            assert drawn is not None
+            assert np.isfinite(drawn).any()
+
+
+def test_claims_need_float64():
+    claim = next(iter(CLAIMS.values()))
+    with jax.enable_x64(False), pytest.raises(RuntimeError, match="jax_enable_x64"):
+        run(claim)
