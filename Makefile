@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
-.PHONY: all test atlas bench docs format lint types clean
+.PHONY: all test atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -29,6 +29,9 @@ docs: $(SETUP)
 
 atlas: $(SETUP)
 	$(BIN)/lineament atlas --out atlas
+
+readme: atlas
+	$(BIN)/python docs/readme.py
 
 bench: $(SETUP)
 	$(BIN)/python -m benchmarks

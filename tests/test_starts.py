@@ -55,6 +55,13 @@ def test_a_bottleneck_carries_a_map_of_its_rank_and_no_more():
         starts.balanced(net, map=r.normal(size=(5, 5)))
 
 
+def test_a_rank_deficient_map_is_split_into_layers_of_its_rank():
+    r = np.random.default_rng(0)
+    W = r.normal(size=(5, 2)) @ r.normal(size=(2, 5))
+    layers = starts.balanced(la.models.DeepLinear((5,) * 7), KEY, map=W)
+    assert all(np.linalg.matrix_rank(layer, tol=1e-8) == 2 for layer in layers)  # roots of rounding noise are cut
+
+
 def test_random_balanced_and_aligned_starts_have_the_asked_singular_values():
     net = la.models.DeepLinear((4, 6, 6, 3))
     np.testing.assert_allclose(la.measure.singular_values(net.end_to_end(starts.balanced(net, KEY, scale=1e-3))), 1e-3)

@@ -41,7 +41,9 @@ def balanced(
     U, values, Vt = jnp.linalg.svd(scale * W, full_matrices=False)
     r = min(net.rank, values.shape[0])
     _refuse_narrow(net, values, r)
-    root = values[:r] ** (1 / net.depth)
+    # The N-th root of rounding noise is no noise: 1e-16 becomes 2e-3 at depth 6.
+    noise = jnp.finfo(values.dtype).eps * max(net.shape) * values[0]
+    root = jnp.where(values[:r] > noise, values[:r], 0.0) ** (1 / net.depth)
     frames = [
         Vt[:r].T,
         *(_frame(k, d, r, key is not None) for k, d in zip(keys[1:], net.widths[1:-1], strict=False)),
@@ -138,6 +140,49 @@ def isometric(net: DeepLinear, key: jax.Array) -> Layers:
     m = net.widths
     inner = [2 / (m[layer] + m[layer + 1]) for layer in range(1, net.depth - 1)]
     return gaussian(net, key, variances=[1 / m[1], *inner, 1 / m[-2]])
+
+
+def shaped(net: DeepLinear, key: jax.Array, gamma: float | ArrayLike, shape: ArrayLike | None = None) -> Layers:
+    """A two-layer start of scale γ whose last layer is zero: `W_1ᵀW_1 = 2γ · shape`, `W_2 = 0` (Varre et al. 2023, (I)).
+
+    The poster's W1 and W2 are the transposes of these layers. Its own start `√(2γ)P`, `PPᵀ = I`, has the identity for
+    its shape: every input direction is held alike.
+
+    Args:
+        net: A network of two layers with at least as many hidden units as inputs.
+        key: For the random frame P of the hidden units, and the random directions of a spectrum.
+        gamma: The scale γ.
+        shape: The spectrum of the shape, one positive number for each input, in random directions; or the shape
+            itself, a positive definite matrix (inputs × inputs). By default the identity.
+    """
+    if net.depth != 2 or net.widths[1] < net.widths[0]:
+        raise ValueError(
+            "a shaped start needs two layers and at least as many hidden units as inputs; "
+            f"the network has widths {net.widths}"
+        )
+    checks.positive("gamma", gamma)
+    outputs, inputs = net.shape
+    key_frame, key_directions = jax.random.split(key)
+    root = jnp.eye(inputs) if shape is None else _root_of_shape(key_directions, shape, inputs)
+    first = jnp.sqrt(2 * jnp.asarray(gamma, root.dtype)) * orthonormal(key_frame, net.widths[1], inputs) @ root
+    return first, jnp.zeros((outputs, net.widths[1]), first.dtype)
+
+
+def _root_of_shape(key: jax.Array, shape: ArrayLike, inputs: int) -> Float[Array, "in in"]:
+    """Any R with RᵀR = shape; the frame of hidden units before it is random."""
+    given = jnp.asarray(shape)
+    if given.shape not in ((inputs,), (inputs, inputs)):
+        raise ValueError(f"shape must be ({inputs},) or ({inputs}, {inputs}) for {inputs} inputs; got {given.shape}")
+    given = checks.real_array("shape", given, given.ndim)
+    if given.ndim == 1:
+        checks.positive("shape", given)
+        return jnp.sqrt(given)[:, None] * orthonormal(key, inputs, inputs)
+    values, vectors = jnp.linalg.eigh(given)
+    if not isinstance(values, Tracer) and not (
+        float(values[0]) > 0 and np.allclose(given, given.T, rtol=0, atol=1e-12 * float(values[-1]))
+    ):
+        raise ValueError(f"shape must be symmetric and positive definite; its eigenvalues are {np.asarray(values)}")
+    return jnp.sqrt(values)[:, None] * vectors.T
 
 
 def orthonormal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:

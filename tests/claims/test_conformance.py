@@ -1,6 +1,7 @@
 """One suite over every registered claim: each is well stated, runs at quick scale, and can fail."""
 
 import re
+from pathlib import Path
 
 import jax
 import latex2mathml.converter
@@ -10,6 +11,8 @@ import pytest
 from lineament.claims import PAPERS, SCALES, Verdict, all_claims, run
 
 CLAIMS = all_claims()
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+README_VERDICTS = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| ([a-z, ]+) \|$", README, re.MULTILINE))
 
 
 @pytest.mark.parametrize("id", CLAIMS)
@@ -30,6 +33,7 @@ def test_claim_runs_and_says_what_it_found(id):
     result = run(CLAIMS[id], "quick", seed=0)
     evidence = result.evidence
     assert result.verdict in (Verdict.HOLDS, Verdict.CORRECTED, Verdict.DIFFERS), evidence.reason()
+    assert result.verdict == README_VERDICTS.get(id), f"the README says {README_VERDICTS.get(id)}: run `make readme`"
     assert evidence.reason()
     for check in evidence.checks:
         assert np.isfinite(check.value), f"{check.name} is {check.value}"

@@ -71,6 +71,24 @@ _ALL = (
   year    = {2022}
 }""",
     ),
+    Paper(
+        "beyond",
+        "Beyond the papers",
+        "Exact solutions that contain the papers' statements (after Braun et al. 2022 and Kunin et al. 2024)",
+        """@inproceedings{braun2022exact,
+  title     = {Exact Learning Dynamics of Deep Linear Networks with Prior Knowledge},
+  author    = {Braun, Lukas and Domin{\\'e}, Cl{\\'e}mentine and Fitzgerald, James and Saxe, Andrew},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2022}
+}
+@inproceedings{kunin2024get,
+  title     = {Get Rich Quick: Exact Solutions Reveal How Unbalanced Initializations Promote Rapid Feature Learning},
+  author    = {Kunin, Daniel and Ravent{\\'o}s, Allan and Domin{\\'e}, Cl{\\'e}mentine and Chen, Feng and Klindt, David
+               and Saxe, Andrew and Ganguli, Surya},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2024}
+}""",
+    ),
 )
 
 PAPERS: dict[str, Paper] = {paper.key: paper for paper in _ALL}

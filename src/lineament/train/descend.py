@@ -60,7 +60,7 @@ def descend(
         start: The parameters to begin with, or an `Ensemble` of them.
         step: The step size; a vector gives each member its own.
         steps: How many steps to take.
-        record: Names of built-in records, `Record`s, or functions of the parameters.
+        record: Names of built-in records, instances of `Record`, or functions of the parameters.
         every: Record every so many steps (default: about 200 times). Memory grows with this, not with `steps`.
         at: Instead of `every`: the steps at which to record.
         momentum: Heavy-ball momentum, for the default optimiser.

@@ -47,7 +47,7 @@ def flow(
         times: When to record: any rising times, such as `numpy.linspace` or `numpy.geomspace` give.
         until: Instead of `times`: record at 256 equal intervals up to this time. With neither, the flow is first run
             to convergence to find out how long it takes, then again to record.
-        record: Names of built-in records, `Record`s, or functions of the parameters.
+        record: Names of built-in records, instances of `Record`, or functions of the parameters.
         tolerance: The flow has converged, and is held still, once its loss is within this share of the way from the
             start to the optimum. Zero never stops.
         event: A function of the parameters; the run stops when it returns true, and later records are not-a-number.
@@ -223,11 +223,14 @@ def _rising(times: ArrayLike) -> np.ndarray:
 
 def _time_to_converge(outcome: _Outcome, tolerance: float) -> float:
     """The latest time at which a member stopped."""
-    if not np.all(outcome.stopped):
-        member = int(np.argmin(np.atleast_1d(outcome.stopped)))
+    stopped = np.atleast_1d(outcome.stopped)
+    if not stopped.all():
+        member = int(np.argmin(stopped))
+        time, loss = (float(np.atleast_1d(value)[member]) for value in (outcome.time, outcome.loss))
         raise ValueError(
-            f"the flow (member {member}) did not come within {tolerance} of a known optimum: "
-            "it starts at a saddle, the loss has no known minimum, or the tolerance is zero. Give `times` or `until`"
+            f"the flow (member {member}) did not come within {tolerance} of a known optimum: it was followed to time "
+            f"{time:.3g}, loss {loss:.3g}. It creeps, starts at a saddle, or has no known minimum. Give `times` or "
+            "`until`, or a larger `tolerance`"
         )
     return float(np.max(outcome.time))
 

@@ -28,9 +28,9 @@ def _integrate(times: np.ndarray, target: float, start: float, depth: float) -> 
     "gissin-t1",
     place="Theorem 1",
     title="The toy model has a closed solution at every depth",
-    statement=r"\dot\sigma = \sigma^{2-2/N}(\sigma^*-\sigma),\;\sigma(0)=\sigma_0:\quad"
-    r"N=1:\ \sigma^*+(\sigma_0-\sigma^*)e^{-t};\quad"
-    r"N=2:\ \frac{\sigma_0\sigma^*e^{\sigma^*t}}{\sigma_0(e^{\sigma^*t}-1)+\sigma^*};\quad"
+    statement=r"\dot\sigma = \sigma^{2-2/N}(\sigma^*-\sigma),\;\sigma(0)=\sigma_0:\quad "
+    r"N=1:\ \sigma^*+(\sigma_0-\sigma^*)e^{-t};\quad "
+    r"N=2:\ \frac{\sigma_0\sigma^*e^{\sigma^*t}}{\sigma_0(e^{\sigma^*t}-1)+\sigma^*};\quad "
     r"N\to\infty:\ t=\frac{1}{\sigma^{*2}}\ln\frac{\sigma(\sigma^*-\sigma_0)}{\sigma_0(\sigma^*-\sigma)}"
     r"+\frac{1}{\sigma^*}\left(\frac1{\sigma_0}-\frac1\sigma\right)",
     quick="3 s",

@@ -1,0 +1,34 @@
+"""Run every case (or those named), print the ratios, and write them with the environment to bench/results.json."""
+
+import argparse
+import importlib
+from pathlib import Path
+
+import jax
+
+CASES = ("modes", "descent", "sensing")
+
+
+def main() -> None:
+    """Run the benchmarks named on the command line, all of them by default."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("cases", nargs="*", metavar="case", help=f"any of {', '.join(CASES)}; default: all")
+    parser.add_argument("--out", type=Path, default=Path("bench/results.json"))
+    asked = parser.parse_args()
+    unknown = [case for case in asked.cases if case not in CASES]
+    if unknown:
+        parser.error(f"unknown case {unknown[0]!r}; choose from {', '.join(CASES)}")
+    jax.config.update("jax_enable_x64", True)
+    from . import harness
+
+    rows = []
+    for case in asked.cases or CASES:
+        print(f"measuring {case} …", flush=True)
+        rows += importlib.import_module(f"benchmarks.{case}").rows()
+    harness.show(rows)
+    harness.write(rows, asked.out)
+    print(f"written to {asked.out}")
+
+
+if __name__ == "__main__":
+    main()

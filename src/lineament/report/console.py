@@ -1,0 +1,139 @@
+"""What the terminal shows: progress while claims run, tables, and one line of JSON for each result.
+
+Progress goes to standard error, so that standard output carries results only. Where standard error is no terminal,
+progress is plain lines.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from lineament.claims.evidence import Verdict
+from lineament.claims.registry import SCALES, Claim
+
+from . import prose
+from .batch import Failure
+from .store import Stored, summary
+
+STYLES = {
+    Verdict.HOLDS: "green",
+    Verdict.CORRECTED: "blue",
+    Verdict.DIFFERS: "yellow",
+    Verdict.FAILS: "bold red",
+}
+PLAIN_WIDTH = 160
+
+
+class Watch(AbstractContextManager["Watch"]):
+    """Shows which claims are running, how many are done, and the time since the start."""
+
+    def __init__(self, total: int, done: int = 0) -> None:
+        self.console = Console(stderr=True, highlight=False)
+        self.running: list[str] = []
+        self.done, self.total = done, total
+        self.progress = Progress(
+            SpinnerColumn(),
+            MofNCompleteColumn(),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
+        self.task = self.progress.add_task("", total=total, completed=done)
+
+    def __enter__(self) -> "Watch":
+        if self.done:
+            self.console.print(f"{self.done} of {self.total} claims are already there")
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+    def begin(self, id: str) -> None:
+        """A claim was started."""
+        self.running.append(id)
+        self._show()
+
+    def end(self, outcome: Stored | Failure) -> None:
+        """A claim has come to an end."""
+        self.running.remove(outcome.id)
+        self.done += 1
+        line = Text(f"{self.done}/{self.total} {outcome.id} ").append_text(_verdict(outcome))
+        self.console.print(line.append(f" {_key(outcome)} ({prose.duration(outcome.seconds)})"), soft_wrap=True)
+        self._show()
+
+    def _show(self) -> None:
+        self.progress.update(self.task, completed=self.done, description=", ".join(self.running))
+
+
+def results(outcomes: Sequence[Stored | Failure], *, total: bool = False) -> None:
+    """Print the table of results: claim, verdict, key number, time."""
+    table = _table("claim", "scale", "verdict", "key number", "time")
+    for outcome in outcomes:
+        time = prose.duration(outcome.seconds)
+        table.add_row(outcome.id, outcome.scale, _verdict(outcome), Text(_key(outcome)), time)
+    if total:
+        seconds = sum(outcome.seconds for outcome in outcomes)
+        table.add_row("total", "", f"{len(outcomes)} claims", "", prose.duration(seconds))
+    _print(table)
+
+
+def claims(listed: Iterable[Claim]) -> None:
+    """Print the table of claims."""
+    table = _table("claim", "paper", "place", "title", "kind", *SCALES)
+    for claim in listed:
+        cost = [claim.cost[scale] for scale in SCALES]
+        table.add_row(claim.id, claim.paper, *map(Text, (claim.place, claim.title, claim.kind, *cost)))
+    _print(table)
+
+
+def claim_line(claim: Claim) -> str:
+    """A claim as one line of JSON."""
+    names = ("id", "paper", "place", "title", "statement", "kind")
+    return json.dumps({**{name: getattr(claim, name) for name in names}, "cost": dict(claim.cost)})
+
+
+def result_line(outcome: Stored | Failure, seed: int) -> str:
+    """A result as one line of strict JSON; a claim that raised has the verdict "error"."""
+    if isinstance(outcome, Stored):
+        return json.dumps(summary(outcome), allow_nan=False)
+    fields: dict[str, Any] = {"id": outcome.id, "verdict": "error", "reason": outcome.message, "numbers": {}}
+    return json.dumps({**fields, "scale": outcome.scale, "seed": seed, "seconds": outcome.seconds})
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(
+            name, no_wrap=name not in ("title", "key number"), justify="right" if name == "time" else "left"
+        )
+    return table
+
+
+def _print(table: Table) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    console.print(table)
+
+
+def _verdict(outcome: Stored | Failure) -> Text:
+    if isinstance(outcome, Failure):
+        return Text("error", style="bold magenta")
+    return Text(str(outcome.verdict), style=STYLES[outcome.verdict])
+
+
+def _key(outcome: Stored | Failure) -> str:
+    return outcome.message if isinstance(outcome, Failure) else str(outcome.key_check)

@@ -1,0 +1,54 @@
+"""Files that are whole or absent: nothing half-written is ever left under its own name."""
+
+import contextlib
+import os
+import tempfile
+import time
+from pathlib import Path
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    """Write a file by way of a temporary one in the same folder, so that a reader sees the old or the new file."""
+    data = content.encode() if isinstance(content, str) else content
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as part:
+            part.write(data)
+            part.flush()
+            os.fsync(part.fileno())
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private; an atlas is to be read by others
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    return path
+
+
+def writable(folder: Path) -> Path:
+    """Make a folder if it is missing, and prove that files can be written to it.
+
+    Raises:
+        ValueError: If the folder cannot be made or written to; the message names it and the cause.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise ValueError(f"cannot write to the folder {str(folder)!r}: {error.strerror or error}") from error
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a killed process left: temporary files that nobody has written to for a minute."""
+    for part in folder.glob(".*.part"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - part.stat().st_mtime > 60:
+                part.unlink()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

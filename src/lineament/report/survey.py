@@ -1,0 +1,76 @@
+"""A survey: run many claims, keep each result the moment it is there, and write the atlas of all that is kept."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lineament.claims.registry import Claim, Scale, all_claims
+
+from . import atlas, batch, files, store
+from .batch import Failure, Job
+from .console import Watch
+from .store import Stored
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What came of a survey.
+
+    Attributes:
+        outcomes: One for each claim that was wanted and came to an end, now or in an earlier run.
+        wanted: How many claims were wanted.
+        index: The first page of the atlas.
+        unread: Stored evidence that could not be read, and why.
+        interrupted: Whether Ctrl-C ended it early.
+    """
+
+    outcomes: Sequence[Stored | Failure]
+    wanted: int
+    index: Path
+    unread: Sequence[str]
+    interrupted: bool
+
+
+def survey(
+    claims: Sequence[Claim],
+    folder: Path,
+    scale: Scale = "quick",
+    seed: int = 0,
+    *,
+    fresh: bool = False,
+    workers: int = 1,
+    elsewhere: Sequence[Path] = (),
+) -> Survey:
+    """Run claims, except those finished before by the same source, and write the atlas.
+
+    Args:
+        claims: What to run. The pages list all registered claims, run or not.
+        folder: Where the pages go; evidence goes to `evidence` in it.
+        scale: At which scale to run them.
+        seed: With which seed.
+        fresh: Whether to drop what is stored for them and run them again.
+        workers: How many processes run them.
+        elsewhere: Folders with evidence from other runs, to be shown too.
+    """
+    kept = files.writable(folder / "evidence")
+    jobs = [Job(claim.id, claim.check.__module__, scale, seed, kept, atlas.draw_ahead) for claim in claims]
+    if fresh:
+        batch.forget(jobs)
+    found: dict[str, Stored | Failure] = dict(batch.finished(jobs))
+    left = [job for job in jobs if job.id not in found]
+    interrupted = False
+    with Watch(len(jobs), len(found)) as watch, contextlib.closing(batch.run(left, workers, watch.begin)) as outcomes:
+        try:
+            for outcome in outcomes:
+                watch.end(outcome)
+                found[outcome.id] = outcome
+        except KeyboardInterrupt:
+            interrupted = True
+    records, unread = [], []
+    for source in (kept, *elsewhere):
+        read, problems = store.load_folder(source)
+        records, unread = records + read, unread + problems
+    failures = [outcome for outcome in found.values() if isinstance(outcome, Failure)]
+    index = atlas.write(folder, records, all_claims(), failures)
+    return Survey([found[job.id] for job in jobs if job.id in found], len(jobs), index, unread, interrupted)

@@ -1,0 +1,301 @@
+"""The pages are sound: they parse, their links lead somewhere, they load nothing, and they say what was found."""
+
+import dataclasses
+import itertools
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import pytest
+
+from lineament.claims import registry
+from lineament.claims.evidence import Check, Verdict
+from lineament.claims.figure import Figure
+from lineament.report import atlas, store, style
+from lineament.report.batch import Failure
+
+pytest_plugins = ["report.faked"]
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every element is closed in order, every id is given once."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(convert_charrefs=True)
+        self.path, self.open, self.ids, self.links, self.tags, self.words = path, [], [], [], [], []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+        assert self.open == [], f"{path.name}: left open {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self._meet(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self._meet(tag, attrs)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"{self.path.name}: </{tag}> closes nothing"
+        assert self.open.pop() == tag, f"{self.path.name}, {self.getpos()}: </{tag}> out of place"
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.words.append(data)
+
+    def _meet(self, tag, attrs):
+        self.tags.append(tag)
+        self.elements.append((tag, dict(attrs)))
+        for name, value in attrs:
+            self.attributes.append((tag, name, value))
+            if name == "id":
+                self.ids.append(value)
+            if tag == "a" and name == "href":
+                self.links.append(value)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def records(faked_for_module):
+    ids = ("gissin-a", "gissin-b", "gissin-c")
+    made = [store.record(registry.run(registry.find(id))) for id in ids]
+    full = store.record(registry.run(registry.find("gissin-a"), "full", 5))
+    return [*made, dataclasses.replace(full, environment={**full.environment, "device": "gpu: H200"})]
+
+
+@pytest.fixture(scope="module")
+def folder(records, tmp_path_factory):
+    out = tmp_path_factory.mktemp("atlas")
+    index = atlas.write(out, records, registry.all_claims(), [Failure("cohen-d", "quick", "RuntimeError: <no>", 0.1)])
+    assert index == out / "index.html"
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(folder):
+    return {path.name: Page(path) for path in folder.glob("*.html")}
+
+
+def test_a_page_for_each_claim_and_an_index(pages):
+    assert set(pages) == {"index.html", "gissin-a.html", "gissin-b.html", "gissin-c.html", "cohen-d.html"}
+
+
+def test_ids_are_unique_and_links_resolve(pages, folder):
+    for page in pages.values():
+        assert len(page.ids) == len(set(page.ids))
+        for link in page.links:
+            target, fragment = urldefrag(link)
+            assert not target or (folder / target).is_file(), (page.path.name, link)
+            if fragment:
+                assert fragment in (pages[target] if target else page).ids
+        labels = [value for _, name, value in page.attributes if name in ("for", "aria-labelledby") and value]
+        assert {part for label in labels for part in label.split()} <= set(page.ids)
+
+
+def test_nothing_is_loaded(pages):
+    for page in pages.values():
+        assert not {"link", "img", "iframe", "object", "embed"} & set(page.tags)
+        for tag, name, value in page.attributes:
+            if name == "src":
+                pytest.fail(f"{tag} loads {value}")
+            if name in ("xlink:href", "href") and tag != "a":
+                assert value.startswith(("#", "data:image/png;base64,"))
+        text = page.path.read_text(encoding="utf-8")
+        assert "@import" not in text
+        assert all(found.startswith("#") for found in re.findall(r"url\(['\"]?([^)]+)\)", text))
+        assert not re.findall(r"(?:src|fetch|href)\W{1,3}https?:", text)
+
+
+def test_language_landmarks_and_headings(pages):
+    for page in pages.values():
+        assert ("html", "lang", "en-GB") in page.attributes
+        assert page.tags.count("main") == page.tags.count("h1") == 1
+        assert page.links[0] == "#main"
+        levels = [int(tag[1]) for tag in page.tags if re.fullmatch("h[1-6]", tag)]
+        assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+        assert page.tags.count("figure") == page.tags.count("figcaption")
+    assert ("th", "scope", "col") in pages["index.html"].attributes
+
+
+def test_what_scrolls_can_be_reached_by_keyboard_and_has_a_name(pages):
+    for page in pages.values():
+        boxes = [given for tag, given in page.elements if "scroll" in (given.get("class") or "").split()]
+        assert all(box.get("tabindex") == "0" and box.get("role") == "region" for box in boxes)
+        assert all(box.get("aria-label") for box in boxes)
+    assert sum("scroll" in (given.get("class") or "") for _, given in pages["gissin-a.html"].elements) == 8
+
+
+def test_statements_are_mathml_and_text_is_escaped(pages):
+    page = pages["gissin-a.html"]
+    source = page.path.read_text(encoding="utf-8")
+    assert "http://www.w3.org/1998/Math/MathML" in source
+    assert {"math", "mover", "msup"} <= set(page.tags)
+    assert "A < B & so on" in page.text
+    assert "A &lt; B &amp; so on" in source
+    assert "<Tsit5>" in page.text
+    assert "RuntimeError: <no>" in pages["cohen-d.html"].text
+    assert "RuntimeError: <no>" in pages["index.html"].text
+
+
+def test_a_claims_page_says_all_of_it(pages, records):
+    text = pages["gissin-a.html"].text
+    for part in (
+        "Gissin et al. 2020 · Theorem 1",
+        "Closed form against odeint .",
+        "The second paragraph has",
+        "gap = 3.2 × 10 −10 ≤ 10 −8 ; slope = 1.98 in [1.9, 2.1]",
+        "Powers of <t>,",
+        "gap 3.2 × 10 −10 ≤ 10 −8 ✓ yes",
+        "bad not a number",
+        "far ∞",
+        "depths 1, 2, ∞",
+        "It holds.",
+        "lineament reproduce gissin-a --scale quick --seed 0",
+        "lineament reproduce gissin-a --scale full --seed 5",
+        "gpu: H200",
+        "jax " + records[0].environment["jax"],
+        records[0].finished[:16].replace("T", ", ") + " UTC",
+        "@inproceedings{gissin2020implicit",
+    ):
+        assert part in text, part
+    assert {"quick", "full"} <= set(pages["gissin-a.html"].ids)
+    corrected = pages["gissin-b.html"].text
+    assert "Corrected statement" in corrected
+    assert "excess 0.2 ≤ 0 ✗ no" in corrected
+
+
+def test_verdicts_are_told_in_words(pages):
+    for name, verdict in {"a": "✓ holds", "b": "✎ holds, corrected", "c": "≠ differs"}.items():
+        assert f"Quick: {verdict}" in pages[f"gissin-{name}.html"].text
+        assert verdict in pages["index.html"].text
+    assert "! error" in pages["index.html"].text
+    assert "Full: ✓ holds" in pages["gissin-a.html"].text
+
+
+def test_the_index_counts_each_scale(pages, records):
+    text = pages["index.html"].text
+    assert "Quick scale 1 ✓ holds 1 ✎ holds, corrected 1 ≠ differs 1 ! error" in text
+    assert "Full scale 1 ✓ holds 3 – not run" in text
+    entries = atlas.gather(records, registry.all_claims())
+    assert atlas.tally(entries, "quick")["not run"] == 1
+
+
+def test_the_filter_has_what_it_needs(pages):
+    attributes = pages["index.html"].attributes
+    assert [value for tag, name, value in attributes if (tag, name) == ("tr", "data-verdicts")] == [
+        "error",
+        "holds",
+        "holds, corrected",
+        "differs",
+    ]
+    assert [value for tag, name, value in attributes if (tag, name) == ("tr", "data-paper")] == [
+        "cohen",
+        *["gissin"] * 3,
+    ]
+    assert ("form", "hidden", None) in attributes, "without a script there is no filter that does nothing"
+    assert pages["index.html"].tags.count("script") == 1
+
+
+def test_figures_follow_the_theme(pages):
+    source = pages["gissin-a.html"].path.read_text(encoding="utf-8")
+    assert source.count("<svg") == 2
+    assert "var(--ink)" in source
+    dark = source[source.index("@media (prefers-color-scheme: dark)") :]
+    assert f"--ink: {style.DARK.ink}" in dark[:400]
+    assert f"--mark-0: {style.DARK.palette[0]}" in dark[:400]
+
+
+def test_previous_and_next(pages):
+    relations = {
+        name: [value for tag, key, value in page.attributes if (tag, key) == ("a", "rel")]
+        for name, page in pages.items()
+    }
+    assert relations["cohen-d.html"] == ["next"] * 2
+    assert relations["gissin-a.html"] == ["prev", "next"] * 2
+    assert relations["gissin-c.html"] == ["prev"] * 2
+    assert pages["gissin-a.html"].links[1:4] == ["cohen-d.html", "index.html", "gissin-b.html"]
+
+
+def test_pages_without_any_evidence(records, tmp_path):
+    atlas.write(tmp_path, [], registry.all_claims())
+    index, page = Page(tmp_path / "index.html"), Page(tmp_path / "gissin-a.html")
+    assert index.text.count("– not run") == 4
+    assert "takes 1 s" in index.text
+    assert "It takes 1 s at quick scale and 2 s at full scale. lineament reproduce gissin-a" in page.text
+
+
+def test_evidence_of_a_claim_that_is_gone_and_of_other_source_is_shown(records, tmp_path):
+    alien = dataclasses.replace(records[0], id="wu-t9", paper="wu", fingerprint="0" * 64)
+    atlas.write(tmp_path, [alien], {})
+    assert "wu-t9" in Page(tmp_path / "index.html").text
+    text = Page(tmp_path / "wu-t9.html").text
+    assert "000000000000 (not the source that made this page" in text
+    assert "Closed form against odeint ." in text
+
+
+def test_the_newest_run_stands_and_others_are_listed(records, tmp_path):
+    old = dataclasses.replace(
+        records[0],
+        seed=3,
+        finished="2020-01-01T00:00:00+00:00",
+        verdict=Verdict.FAILS,
+        reason="gap = 2 > bar 1",
+        checks=(Check("gap", 2.0, high=1.0),),
+    )
+    (entry,) = atlas.gather([old, records[0]], {"gissin-a": registry.find("gissin-a")})
+    assert entry.runs["quick"] is records[0]
+    assert entry.others == (old,)
+    assert entry.verdicts == ("holds",)
+    atlas.write(tmp_path, [old, records[0]], registry.all_claims())
+    assert "quick 3 ✗ fails gap = 2 > bar 1" in Page(tmp_path / "gissin-a.html").text
+
+
+def test_an_error_outweighs_older_evidence(records):
+    entries = atlas.gather(records, registry.all_claims(), [Failure("gissin-a", "quick", "boom", 1.0)])
+    entry = next(entry for entry in entries if entry.id == "gissin-a")
+    assert entry.verdict("quick") == "error"
+    assert entry.verdict("full") == "holds"
+    assert entry.verdicts == ("error", "holds")
+
+
+def test_drawings_are_reused_and_pruned(records, tmp_path, monkeypatch):
+    claims = registry.all_claims()
+    atlas.draw_ahead(records[0], tmp_path / "evidence")
+    (tmp_path / "evidence" / "drawn" / "old.quick.svg").write_text("")
+    drawn = []
+    embed = atlas.draw.embed
+    monkeypatch.setattr(atlas.draw, "embed", lambda figure, name: drawn.append(name) or embed(figure, name))
+    atlas.write(tmp_path, records[:1], claims)
+    assert drawn == []
+    assert len(list((tmp_path / "evidence" / "drawn").iterdir())) == 1
+    atlas.write(tmp_path, records, claims)
+    # The figure of gissin-b has the same data as that of gissin-a, so only the one at full scale is drawn.
+    assert drawn == ["full"]
+
+
+def test_a_figure_that_cannot_be_drawn_costs_only_itself(records, tmp_path):
+    broken = dataclasses.replace(records[0], figure=Figure((), "Nothing."))
+    atlas.write(tmp_path, [broken], registry.all_claims())
+    text = Page(tmp_path / "gissin-a.html").text
+    assert "The figure could not be drawn: figure.panels is empty" in text
+    assert "gap 3.2 × 10 −10" in text
+
+
+@pytest.mark.parametrize(
+    ("check", "bar"),
+    [
+        (Check("a", 0, high=1e-6), "≤ 10<sup>−6</sup>"),
+        (Check("a", 0, low=0.9), "≥ 0.9"),
+        (Check("a", 0, -1, 2.5), "[−1, 2.5]"),
+        (Check("a", 0), "any number"),
+    ],
+)
+def test_bars(check, bar):
+    assert atlas.bar_text(check) == bar

@@ -1,0 +1,250 @@
+"""Figures are drawn as their data says, and the same figure gives the same file."""
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.collections import FillBetweenPolyCollection, QuadMesh
+from matplotlib.colors import to_hex
+from matplotlib.contour import QuadContourSet
+from matplotlib.patches import StepPatch
+
+from lineament.claims import figure as fig
+from lineament.report import draw, style
+from lineament.report.marks import _cell_edges
+
+T = np.linspace(0.0, 4.0, 50)
+GRID_X, GRID_Y = np.geomspace(1e-3, 10, 6), np.linspace(1, 4, 5)
+FIELD = np.log10(GRID_X) * GRID_Y[:, None]
+KINDS = {
+    "line": fig.measured(T, T, "line"),
+    "points": fig.points(T, T, "points"),
+    "band": fig.band(T, T, T + 1, "band"),
+    "bars": fig.bars([0, 1, 3], [2, 5], "bars"),
+    "heat": fig.heat(GRID_X, GRID_Y, FIELD, "depth"),
+    "contour": fig.contour(GRID_X, GRID_Y, FIELD, "forecast"),
+    "image": fig.image(np.eye(3), "eye"),
+}
+
+
+def one(*marks, **kwargs) -> fig.Figure:
+    return fig.Figure((fig.Panel(marks, "x", "y", **kwargs),), "Caption.")
+
+
+def axes_of(figure, **kwargs):
+    return draw.draw(figure, **kwargs).axes[0]
+
+
+def legend_of(holder) -> list[str]:
+    return [text.get_text() for text in holder.get_texts()]
+
+
+def everything() -> fig.Figure:
+    panels = [fig.Panel((mark,), "x", "y", kind, "log" if kind in ("heat", "contour") else "linear")
+              for kind, mark in KINDS.items()]  # fmt: skip
+    return fig.Figure(tuple(panels), "Every kind of mark, $x<y$ & more.", 3)
+
+
+def test_every_kind_has_a_drawing():
+    assert set(draw.MARKS) == set(fig.Kind.__args__) == set(KINDS)
+
+
+def test_lines_carry_their_data_and_roles():
+    axes = axes_of(one(fig.theory(T, T**2, "t"), fig.measured(T, T, "m", 2), fig.reference(T, 0 * T + 1, "r")))
+    theory, measured, guide = axes.lines
+    np.testing.assert_array_equal(theory.get_ydata(), T**2)
+    np.testing.assert_array_equal(measured.get_xydata(), np.stack([T, T], 1))
+    assert theory.get_color() == style.LIGHT.ink
+    assert measured.get_color() == style.LIGHT.palette[2]
+    assert guide.get_color() == style.LIGHT.guide
+    assert guide.is_dashed()
+    assert theory.get_linewidth() < measured.get_linewidth()
+    assert theory.get_zorder() > measured.get_zorder() > guide.get_zorder()
+    assert legend_of(axes.get_legend()) == ["m", "t", "r"]
+
+
+def test_band_spans_low_to_high():
+    (band,) = axes_of(one(KINDS["band"])).collections
+    assert isinstance(band, FillBetweenPolyCollection)
+    box = band.get_paths()[0].get_extents()
+    assert (box.x0, box.y0, box.x1, box.y1) == (0.0, 0.0, 4.0, 5.0)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_bars_stand_on_the_axis(scale):
+    axes = axes_of(one(fig.bars([0, 1, 3], [20, 500]), y_scale=scale))
+    (steps,) = [patch for patch in axes.patches if isinstance(patch, StepPatch)]
+    values, edges, base = steps.get_data()
+    np.testing.assert_array_equal(values, [20, 500])
+    np.testing.assert_array_equal(edges, [0, 1, 3])
+    assert base == (0.0 if scale == "linear" else 10.0)
+
+
+def test_heat_cells_are_even_on_a_log_axis_and_the_bar_is_labelled():
+    picture = draw.draw(one(KINDS["heat"], x_scale="log"))
+    axes, bar = picture.axes
+    (mesh,) = axes.collections
+    assert isinstance(mesh, QuadMesh)
+    edges = mesh.get_coordinates()[0, :, 0]
+    np.testing.assert_allclose(np.diff(np.log(edges)), np.log(GRID_X[1] / GRID_X[0]), rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(edges[1:] * edges[:-1]), GRID_X)
+    np.testing.assert_array_equal(mesh.get_array(), FIELD)
+    assert bar.get_ylabel() == "depth"
+    assert axes.get_legend() is None
+
+
+def test_one_cell_has_a_width():
+    np.testing.assert_array_equal(_cell_edges(np.array([3.0]), "linear"), [2.5, 3.5])
+
+
+def test_contours_are_dark_and_labelled():
+    axes = axes_of(one(KINDS["contour"]))
+    (lines,) = axes.collections
+    assert isinstance(lines, QuadContourSet)
+    assert {to_hex(colour) for colour in lines.get_edgecolor()} == {style.LIGHT.ink}
+    assert len(axes.texts) > 0
+    assert legend_of(axes.get_legend()) == ["forecast"]
+
+
+def test_lines_over_a_field_stay_dark_on_a_dark_page():
+    marks = (KINDS["heat"], KINDS["contour"], fig.theory(GRID_X, GRID_X, "t"))
+    axes = axes_of(one(*marks, x_scale="log"), dark=True)
+    assert axes.lines[-1].get_color() == style.FIELD_INK
+    assert axes_of(one(fig.theory(T, T)), dark=True).lines[0].get_color() == style.DARK.ink
+
+
+def test_images_keep_their_pixels():
+    grey, colour = np.linspace(0, 1, 6).reshape(2, 3), np.random.default_rng(0).uniform(size=(2, 3, 3))
+    for pixels in (grey, colour):
+        axes = axes_of(one(fig.image(pixels, "seen")))
+        np.testing.assert_array_equal(axes.images[0].get_array(), pixels)
+        assert axes.images[0].get_clim() == (0.0, 1.0)
+        assert axes.get_xlabel() == "seen"
+        assert len(axes.get_xticks()) == 0
+
+
+def test_panels_fill_rows_and_spare_axes_go():
+    panel = fig.Panel((fig.measured(T, T),), "x", "y", "title")
+    picture = draw.draw(fig.Figure((panel,) * 4, "c", 3))
+    assert len(picture.axes) == 4
+    assert picture.axes[0].get_subplotspec().get_gridspec().get_geometry() == (2, 3)
+
+
+def test_scales_and_limits():
+    axes = axes_of(one(fig.measured(T + 1, T + 1), x_scale="log", y_scale="symlog", y_limits=(-2.0, 3.0)))
+    assert (axes.get_xscale(), axes.get_yscale(), axes.get_ylim()) == ("log", "symlog", (-2.0, 3.0))
+
+
+def test_symlog_is_linear_below_the_data_but_not_without_end():
+    speck = one(fig.measured([0, 1, 2, 3], [0.0, 1e-30, -2.0, 5.0]), y_scale="symlog")
+    assert axes_of(speck).yaxis.get_transform().linthresh == pytest.approx(5e-6)
+    plain = one(fig.measured([0, 1, 2], [0.0, 0.25, -8.0]), y_scale="symlog")
+    assert axes_of(plain).yaxis.get_transform().linthresh == 0.25
+
+
+def test_a_label_stands_once():
+    marks = [fig.theory(T, group * T, "theory", group) for group in range(4)]
+    assert legend_of(axes_of(one(*marks)).get_legend()) == ["theory"]
+
+
+def test_one_legend_for_panels_that_agree_and_one_each_where_they_do_not():
+    def panel(group):
+        return fig.Panel((fig.measured(T, T, "run", group), fig.theory(T, T, "theory", group)))
+
+    same = draw.draw(fig.Figure((panel(0), panel(0)), "c"))
+    assert legend_of(same.legends[0]) == ["run", "theory"]
+    assert [axes.get_legend() for axes in same.axes] == [None, None]
+    guide = fig.Panel((fig.points(T, T, "run", 0), fig.reference(T, T, "slope 1")))
+    assert legend_of(draw.draw(fig.Figure((panel(0), guide), "c")).legends[0]) == ["run", "theory", "slope 1"]
+    own = fig.Panel((fig.measured(T, T, "another", 1),))
+    assert draw.draw(fig.Figure((panel(0), own), "c")).legends == []
+    other = draw.draw(fig.Figure((panel(0), panel(1)), "c"))
+    assert other.legends == []
+    assert [legend_of(axes.get_legend()) for axes in other.axes] == [["run", "theory"]] * 2
+
+
+@pytest.mark.parametrize("groups", [(0, 1, 2), (0, 6), tuple(range(30))])
+def test_groups_have_colours_of_their_own(groups):
+    colours = draw.group_colours([fig.measured(T, T, group=group) for group in groups], style.LIGHT)
+    assert tuple(colours) == groups
+    assert len(set(colours.values())) == len(groups)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_svg_is_the_same_every_time(dark):
+    text = draw.svg(everything(), dark=dark)
+    assert text == draw.svg(everything(), dark=dark)
+    assert "<dc:date>" not in text
+    ElementTree.fromstring(text)
+    theme = style.DARK if dark else style.LIGHT
+    assert theme.ink in text
+    assert (style.LIGHT if dark else style.DARK).ink not in text
+
+
+def test_an_embedded_figure_has_the_pages_colours_and_ids_of_its_own():
+    one_text, other = draw.embed(everything(), "quick"), draw.embed(everything(), "full")
+    for text, name in ((one_text, "quick"), (other, "full")):
+        element = ElementTree.fromstring(text)
+        ids = [part.get("id") for part in element.iter() if part.get("id")]
+        assert len(ids) == len(set(ids)) > 50
+        assert all(id.startswith(f"{name}-") for id in ids)
+        targets = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
+        assert set(targets) <= set(ids)
+        assert element.get("role") == "img"
+        assert element.get("aria-label") == "Every kind of mark, x<y & more."
+        assert "var(--ink)" in text
+        assert "var(--mark-0)" in text
+        assert not [colour for colour in style.tokens(style.LIGHT).values() if colour in text]
+
+
+@pytest.mark.parametrize(("form", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_saved_files(tmp_path, form, magic):
+    path = draw.save(one(fig.measured(T, T)), tmp_path / f"a.{form}")
+    again = draw.save(one(fig.measured(T, T)), tmp_path / f"b.{form}")
+    assert path.read_bytes().startswith(magic)
+    assert path.read_bytes() == again.read_bytes()
+
+
+def test_measurement_shows_beneath_theory(tmp_path):
+    curve = 1 / (1 + np.exp(-8 * (T - 2)))
+    picture = draw.draw(one(fig.measured(T, curve), fig.theory(T, curve)))
+    for axes in picture.axes:
+        axes.set_axis_off()
+    picture.savefig(tmp_path / "a.png", dpi=200)
+    pixels = matplotlib.image.imread(tmp_path / "a.png")[..., :3]
+
+    def near(colour):
+        return int((np.abs(pixels - matplotlib.colors.to_rgb(colour)).max(axis=-1) < 0.15).sum())
+
+    assert near(style.LIGHT.palette[0]) > near(style.LIGHT.ink) > 200
+
+
+def test_what_cannot_be_drawn_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"figure\.panels is empty"):
+        draw.draw(fig.Figure((), "c"))
+    with pytest.raises(ValueError, match="kind 'line' needs `y`"):
+        draw.draw(one(fig.Mark("line", x=T)))
+    with pytest.raises(ValueError, match=r"a\.gif.*\.pdf, \.png, \.svg"):
+        draw.save(one(fig.measured(T, T)), tmp_path / "a.gif")
+    with pytest.raises(ValueError, match="positive centres"):
+        draw.draw(one(fig.heat([0.0, 1.0], [1.0, 2.0], np.eye(2)), x_scale="log"))
+
+
+@pytest.mark.filterwarnings("error")
+def test_signs_that_claims_use_have_glyphs():
+    signs = "σ₀ σ₁ ‖W‖ ≤ ≥ ≠ × − ∞ → η ε ∇ℓ 10⁻³ ½ ∈ ∑ √ ⟨u, v⟩ ᵀ"
+    draw.svg(one(fig.measured(T, T, signs), title=signs))
+
+
+def test_drawing_leaves_pyplot_and_settings_alone():
+    code = (
+        "import sys, numpy as np, matplotlib; before = matplotlib.rcParams.copy();"
+        "from lineament.claims import figure as f; from lineament.report import draw;"
+        "draw.svg(f.Figure((f.Panel((f.measured([1, 2], [1, 2], 'a'),)),), 'c'));"
+        "assert 'matplotlib.pyplot' not in sys.modules; assert matplotlib.rcParams.copy() == before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,203 @@
+"""Evidence goes to disk and comes back the same."""
+
+import json
+import math
+import os
+from datetime import datetime, timedelta
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineament.claims import registry
+from lineament.claims.evidence import Check, Evidence, Verdict
+from lineament.claims.figure import Figure, Mark, Panel
+from lineament.claims.registry import Claim, Result
+from lineament.report import store
+
+pytest_plugins = ["report.faked"]
+
+floats = st.floats(allow_nan=True, allow_infinity=True)
+words = st.text(max_size=12)
+arrays = hnp.arrays(np.float64, hnp.array_shapes(min_dims=1, max_dims=3, max_side=3), elements=floats)
+marks = st.builds(
+    Mark,
+    st.sampled_from(["line", "points", "band", "bars", "heat", "contour", "image"]),
+    st.sampled_from(["theory", "measured", "reference"]),
+    *[st.none() | arrays] * 4,
+    label=words,
+    group=st.integers(0, 9),
+)
+panels = st.builds(
+    Panel,
+    st.lists(marks, max_size=2).map(tuple),
+    words,
+    words,
+    words,
+    st.sampled_from(["linear", "log", "symlog"]),
+    st.sampled_from(["linear", "log", "symlog"]),
+    st.none() | st.tuples(floats, floats),
+)
+figures = st.builds(Figure, st.lists(panels, max_size=2).map(tuple), words, st.integers(1, 4))
+checks = st.lists(st.builds(Check, words, floats, floats, floats), min_size=1, max_size=3)
+plain_words = words.filter(lambda text: text not in store.NOT_FINITE)
+settings_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | floats | plain_words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=2),
+    max_leaves=5,
+)
+evidences = st.builds(
+    Evidence,
+    checks,
+    numbers=st.dictionaries(words, floats, max_size=3),
+    settings=st.dictionaries(words, settings_values, max_size=3),
+    figure=st.none() | figures,
+    remarks=st.lists(words, max_size=2),
+)
+
+
+def result(evidence: Evidence, scale="quick", seed=0, id="gissin-test") -> Result:
+    claim = Claim(id, "gissin", "Theorem 1", "A title", r"\sigma", "theorem", {"quick": "1 s", "full": "2 s"}, check)
+    return Result(claim, evidence, scale, seed, 1.5, {"jax": "0.9", "device": "cpu: cpu"})
+
+
+def check(scale, key):
+    """How it is checked."""
+    raise AssertionError("never run")
+
+
+def same(one, other) -> bool:
+    """Equal in type and value, with not-a-number equal to itself and arrays equal by shape and bits."""
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, float) and math.isnan(one):
+        return isinstance(other, float) and math.isnan(other)
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    if hasattr(one, "__dataclass_fields__"):
+        return type(one) is type(other) and all(
+            same(getattr(one, name), getattr(other, name)) for name in one.__dataclass_fields__
+        )
+    return type(one) is type(other) and one == other
+
+
+@given(evidence=evidences, scale=st.sampled_from(["quick", "full"]), seed=st.integers(0, 2**63 - 1))
+def test_round_trip(tmp_path_factory, evidence, scale, seed):
+    folder = tmp_path_factory.mktemp("store")
+    kept = store.record(result(evidence, scale, seed))
+    path = store.save(kept, folder)
+    assert path.name == f"gissin-test.{scale}.{seed}.json"
+    assert same(store.load(path), kept)
+    json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_what_is_kept(tmp_path):
+    evidence = Evidence([Check("gap", 1.0, high=2.0)], [Check("gap", 3.0, high=2.0)], r"\eta", remarks=["Seen."])
+    before = datetime.now().astimezone() - timedelta(seconds=2)
+    fields = json.loads(store.save(result(evidence, "full", 7), tmp_path).read_text())
+    assert fields["schema"] == store.SCHEMA
+    assert fields["description"] == "How it is checked."
+    assert fields["verdict"] == "holds, corrected"
+    assert fields["reason"] == evidence.reason()
+    assert fields["command"] == "lineament reproduce gissin-test --scale full --seed 7"
+    assert fields["fingerprint"] == store.fingerprint()
+    assert fields["environment"] == {"jax": "0.9", "device": "cpu: cpu"}
+    assert before <= datetime.fromisoformat(fields["finished"]) <= datetime.now().astimezone()
+    assert fields["checks"] == [{"name": "gap", "value": 1.0, "low": "-inf", "high": 2.0}]
+
+
+def test_odd_settings_become_plain(tmp_path):
+    odd = {"array": np.arange(3), "scalar": np.float32(0.5), "tuple": (1, (2.0,)), "kind": Verdict.HOLDS, "type": int}
+    kept = store.load(store.save(result(Evidence([Check("c", np.float64(1.0))], settings=odd)), tmp_path))
+    assert kept.settings == {
+        "array": [0, 1, 2],
+        "scalar": 0.5,
+        "tuple": [1, [2.0]],
+        "kind": "holds",
+        "type": "<class 'int'>",
+    }
+
+
+def test_summary_is_short_and_strict():
+    evidence = Evidence(
+        [Check("gap", math.nan, high=1.0)],
+        [Check("gap", 2.0, high=1.0)],
+        "x",
+        numbers={"far": math.inf, "near": 0.5},
+    )
+    short = store.summary(store.record(result(evidence, "quick", 3)))
+    assert list(short) == ["id", "verdict", "reason", "numbers", "scale", "seed", "seconds"]
+    assert short["numbers"] == {"far": "inf", "near": 0.5, "as printed: gap": 2.0, "gap": "nan"}
+    assert (short["verdict"], short["scale"], short["seed"], short["seconds"]) == ("fails", "quick", 3, 1.5)
+    json.dumps(short, allow_nan=False)
+
+
+def test_key_check_is_the_one_that_decided():
+    passed, failed = Check("a", 0.0, high=1.0), Check("b", 2.0, high=1.0)
+    assert store.record(result(Evidence([passed, failed]))).key_check.name == "b"
+    assert store.record(result(Evidence([passed, passed]))).key_check.name == "a"
+
+
+def test_an_error_mid_way_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        store.save(result(Evidence([Check("c", 1.0)])), tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda fields: fields.update(schema=99), "schema"),
+        (lambda fields: fields.update(id="../../etc"), "cannot name a page"),
+        (lambda fields: fields.update(id="index"), "cannot name a page"),
+        (lambda fields: fields.update(verdict="splendid"), "splendid"),
+        (lambda fields: fields.update(extra=1), "extra"),
+        (lambda fields: fields.pop("seed"), "seed"),
+        (lambda fields: fields.update(checks=[]), "no checks"),
+    ],
+)
+def test_what_is_no_evidence_is_refused_by_name(tmp_path, change, said):
+    path = store.save(result(Evidence([Check("c", 1.0)])), tmp_path)
+    fields = json.loads(path.read_text())
+    change(fields)
+    path.write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=rf"(?s)gissin-test.quick.0.json is not stored evidence.*{said}"):
+        store.load(path)
+
+
+def test_a_folder_is_read_with_what_is_below_it_and_problems_are_told(tmp_path):
+    (tmp_path / "machine").mkdir()
+    store.save(result(Evidence([Check("c", 1.0)])), tmp_path)
+    store.save(result(Evidence([Check("c", 1.0)]), "full", 4), tmp_path / "machine")
+    (tmp_path / "gissin-x.quick.0.json").write_text("{")
+    (tmp_path / "notes.json").write_text("{}")
+    records, problems = store.load_folder(tmp_path)
+    assert {(record.scale, record.seed) for record in records} == {("quick", 0), ("full", 4)}
+    assert len(problems) == 1
+    assert "gissin-x.quick.0.json" in problems[0]
+
+
+def test_fingerprint_sees_science_and_not_presentation():
+    assert len(store.fingerprint()) == 64
+    assert not any(map(store._decides, ("report/draw.py", "cli.py", "__main__.py")))
+    assert all(map(store._decides, ("theory/modes.py", "claims/registry.py", "problems.py")))
+    base = {"a.py": b"x = 1\n", "b.py": b""}
+    moved = {"a.py": b"", "b.py": b"x = 1\n"}
+    changed = {**base, "a.py": b"x = 2\n"}
+    assert len({store._hash(sources.items()) for sources in (base, moved, changed)}) == 3
+    assert store._hash(base.items()) == store._hash(reversed(base.items()))
+
+
+def test_loaded_evidence_needs_no_claim(faked, tmp_path):
+    path = store.save(registry.run(registry.find("gissin-a")), tmp_path)
+    registry._registry.clear()
+    kept = store.load(path)
+    assert kept.verdict is Verdict.HOLDS
+    assert kept.description.startswith("Closed form against `odeint`.")
+    assert kept.figure is not None
+    assert kept.figure.panels[1].marks[0].x.shape == (30,)

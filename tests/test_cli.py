@@ -1,0 +1,268 @@
+"""The command line: what it prints, where, and the exit codes that scripts rely on."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from lineament import cli
+from lineament.claims import registry
+from lineament.claims.papers import PAPERS
+from lineament.report import store
+
+pytest_plugins = ["report.faked"]
+HEAVY = ("jax", "numpy", "scipy", "matplotlib", "xarray", "jinja2", "rich", "diffrax", "lineament.claims")
+
+
+@pytest.fixture(autouse=True)
+def _at_home(faked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run(capfd):
+    """Run the command as the shell would; returns the exit code and what was printed to either stream."""
+
+    def command(*arguments):
+        code = cli.main(arguments)
+        printed = capfd.readouterr()
+        return code, printed.out, printed.err
+
+    return command
+
+
+def test_help_answers_within_half_a_second():
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        told = subprocess.check_output([sys.executable, "-m", "lineament", "--help"], text=True)
+        times.append(time.perf_counter() - begun)
+    assert {"claims", "reproduce", "atlas", "cite"} <= set(told.split())
+    # What makes it slow is what it imports, and that does not depend on how busy the machine is.
+    code = f"import sys, lineament.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+    assert min(times) < 2.0, "even a busy machine is not that slow"
+
+
+@pytest.mark.parametrize("command", ["claims", "reproduce", "atlas", "cite"])
+def test_every_command_explains_itself(command):
+    told = CliRunner().invoke(cli.app, [command, "--help"])
+    assert told.exit_code == 0
+    assert told.stdout.startswith(f"Usage: lineament {command}")
+    if command in ("reproduce", "atlas"):
+        assert "exit code is 0" in " ".join(told.stdout.split())
+
+
+def test_the_bare_command_shows_what_there_is(run):
+    assert run() == run("--help")
+    assert run()[0] == 0
+
+
+def test_plot_is_reached_from_the_top():
+    code = "import sys, lineament; assert 'matplotlib' not in sys.modules; print(lineament.plot.overlay.__name__)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "overlay\n"
+
+
+def test_version(run):
+    code, out, err = run("--version")
+    assert (code, err) == (0, "")
+    assert out.split()[0] == "lineament"
+
+
+def test_scales_are_those_of_the_registry():
+    assert tuple(cli.Scale) == registry.SCALES
+
+
+def test_claims_are_listed(run):
+    code, out, _ = run("claims")
+    assert code == 0
+    head, *rows = out.splitlines()
+    assert head.split() == ["claim", "paper", "place", "title", "kind", "quick", "full"]
+    assert [row.split()[0] for row in rows] == ["cohen-d", "gissin-a", "gissin-b", "gissin-c"]
+    assert "Figure 3" in rows[3]
+    assert "experiment" in rows[3]
+
+
+def test_claims_as_json(run):
+    code, out, _ = run("claims", "--paper", "cohen", "--json")
+    assert code == 0
+    (claim,) = map(json.loads, out.splitlines())
+    assert claim == {
+        "id": "cohen-d",
+        "paper": "cohen",
+        "place": "Lemma 2",
+        "title": "A lemma",
+        "statement": r"\det W>0",
+        "kind": "theorem",
+        "cost": {"quick": "1 s", "full": "2 s"},
+    }
+
+
+def test_reproduce_prints_a_table(run):
+    code, out, err = run("reproduce", "gissin-a", "gissin-c", "gissin-a")
+    assert code == 0, "an experiment that differs is a finding"
+    head, first, second = out.splitlines()
+    assert head.split() == ["claim", "scale", "verdict", "key", "number", "time"]
+    assert first.split()[:3] == ["gissin-a", "quick", "holds"]
+    assert "gap = 3.2e-10 ≤ 1e-08" in first
+    assert second.split()[:3] == ["gissin-c", "quick", "differs"]
+    assert [line.split()[0] for line in err.splitlines()] == ["1/2", "2/2"]
+
+
+def test_reproduce_as_json_prints_nothing_else(run):
+    code, out, err = run("reproduce", "--all", "--json", "--seed", "4", "--scale", "full")
+    assert code == 0
+    results = [json.loads(line, parse_constant=pytest.fail) for line in out.splitlines()]
+    assert [result["id"] for result in results] == ["cohen-d", "gissin-a", "gissin-b", "gissin-c"]
+    assert all(
+        list(result) == ["id", "verdict", "reason", "numbers", "scale", "seed", "seconds"] for result in results
+    )
+    assert {(result["scale"], result["seed"]) for result in results} == {("full", 4)}
+    assert results[1]["numbers"] == {"bad": "nan", "far": "inf", "gap": 3.2e-10, "slope": 1.98}
+    assert "4/4 gissin-c" in err
+
+
+def test_reproduce_stores_evidence_and_figures(run, tmp_path):
+    code, _, _ = run("reproduce", "gissin-a", "gissin-c", "--out", "new/folder")
+    assert code == 0
+    assert sorted(path.name for path in (tmp_path / "new/folder").iterdir()) == [
+        "gissin-a.quick.0.json",
+        "gissin-a.quick.0.png",
+        "gissin-a.quick.0.svg",
+        "gissin-c.quick.0.json",
+    ]
+    assert store.load(tmp_path / "new/folder/gissin-a.quick.0.json").id == "gissin-a"
+
+
+def test_a_claim_that_raises_is_an_error_and_the_rest_runs(run, monkeypatch):
+    monkeypatch.setenv("FAKED_RAISE", "1")
+    code, out, err = run("reproduce", "--all", "--json")
+    assert code == 1
+    first, *rest = map(json.loads, out.splitlines())
+    assert first["verdict"] == "error"
+    assert first["reason"].startswith("RuntimeError: the solver gave up")
+    assert list(first) == list(rest[0])
+    assert len(rest) == 3
+    assert "Traceback" not in err
+
+
+def test_a_theorem_that_fails_is_exit_one(run, monkeypatch):
+    monkeypatch.setenv("FAKED_FALSE", "1")
+    code, out, _ = run("reproduce", "cohen-d")
+    assert code == 1
+    assert "violations = 3 > bar 0" in out
+    assert run("atlas", "cohen-d")[0] == 1
+
+
+def test_atlas_runs_resumes_and_starts_over(run, tmp_path):
+    code, out, err = run("atlas", "--jobs", "1")
+    assert code == 0
+    *table, total, index = out.splitlines()
+    assert [row.split()[0] for row in table] == ["claim", "cohen-d", "gissin-a", "gissin-b", "gissin-c"]
+    assert total.split()[:3] == ["total", "4", "claims"]
+    assert index == "atlas/index.html"
+    assert (tmp_path / index).is_file()
+    assert len(err.splitlines()) == 4
+    _, again, err = run("atlas", "--jobs", "1")
+    assert err.splitlines() == ["4 of 4 claims are already there"]
+    assert again == out
+    _, _, err = run("atlas", "--jobs", "1", "--fresh", "--paper", "gissin", "--out", "atlas")
+    assert [line.split()[1] for line in err.splitlines()] == ["gissin-a", "gissin-b", "gissin-c"]
+
+
+def test_atlas_with_workers(run, tmp_path):
+    code, out, _ = run("atlas", "gissin-a", "gissin-b", "--jobs", "2", "--out", "site")
+    assert code == 0
+    assert "site/index.html" in out
+    assert {path.name for path in (tmp_path / "site" / "evidence").glob("*.json")} == {
+        "gissin-a.quick.0.json",
+        "gissin-b.quick.0.json",
+    }
+    assert "not run" in (tmp_path / "site" / "cohen-d.html").read_text(encoding="utf-8")
+
+
+def test_atlas_shows_results_of_full_runs(run, tmp_path):
+    assert run("reproduce", "gissin-a", "--scale", "full", "--out", "results")[0] == 0
+    (tmp_path / "results" / "gissin-c.full.0.json").write_text("{")
+    code, _, err = run("atlas", "gissin-a")
+    assert code == 0
+    assert "left out: results/gissin-c.full.0.json is not stored evidence" in err
+    page = (tmp_path / "atlas" / "gissin-a.html").read_text(encoding="utf-8")
+    assert "lineament reproduce gissin-a --scale full --seed 0" in page
+
+
+def test_ctrl_c_says_how_to_go_on(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAKED_INTERRUPT", "1")
+    code, out, err = run("atlas", "--jobs", "1")
+    assert code == 130
+    assert err.splitlines()[-1] == (
+        "lineament: interrupted; 3 of 4 claims are kept; give the same command without --fresh to go on"
+    )
+    assert (tmp_path / "atlas" / "index.html").is_file()
+    assert "gissin-b" in out
+    code, out, err = run("reproduce", "gissin-a", "gissin-c", "gissin-b")
+    assert code == 130
+    assert out.splitlines()[1].startswith("gissin-a")
+    assert err.splitlines()[-1] == "lineament: interrupted; 1 of 3 claims were run"
+
+
+def test_cite(run):
+    code, out, _ = run("cite", "gissin-a", "gissin", "hu")
+    assert code == 0
+    assert out == f"{PAPERS['gissin'].bibtex}\n\n{PAPERS['hu'].bibtex}\n"
+    assert run("cite")[1] == f"{PAPERS['cohen'].bibtex}\n\n{PAPERS['gissin'].bibtex}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reproduce", "gissin-aa"], ["'ID'", "unknown claim 'gissin-aa'", "did you mean gissin-a"]),
+        (["reproduce"], ["'ID'", "--all"]),
+        (["reproduce", "gissin-a", "--all"], ["'ID'", "--all"]),
+        (["reproduce", "gissin-a", "--scale", "huge"], ["--scale", "'huge'", "'quick', 'full'"]),
+        (["reproduce", "gissin-a", "--seed", "-3"], ["--seed", "'-3'", "from 0"]),
+        (["reproduce", "gissin-a", "--seed", "x"], ["--seed", "'x'", "whole number"]),
+        (["reproduce", "gissin-a", "--seed", str(2**63)], ["--seed", str(2**63 - 1)]),
+        (["reproduce", "gissin-a", "--out", "file/sub"], ["--out", "'file/sub'", "Not a directory"]),
+        (["atlas", "--out", "file"], ["--out", "'file'", "File exists"]),
+        (["atlas", "--jobs", "0"], ["--jobs", "'0'", "from 1"]),
+        (["atlas", "--results", "nowhere"], ["--results", "'nowhere'"]),
+        (["atlas", "--paper", "wu"], ["--paper", "'wu'", "cohen, gissin"]),
+        (["atlas", "gissin-a", "--paper", "cohen"], ["'ID'", "gissin-a", "'cohen'"]),
+        (["claims", "--paper", "wu"], ["--paper", "'wu'", "cohen, gissin"]),
+        (["cite", "wu"], ["'wu'", "cohen, gissin, varre"]),
+        (["atlass"], ["atlass"]),
+        (["atlas", "--nope"], ["--nope"]),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_two(run, tmp_path, arguments, said):
+    (tmp_path / "file").write_text("")
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith("lineament: ")
+    for part in said:
+        assert part in line
+    assert not (tmp_path / "atlas").exists(), "nothing is made before the arguments are known to be good"
+
+
+def test_an_unwritable_folder_stops_before_any_claim_runs(run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(registry, "run", lambda *_: pytest.fail("a claim was run"))
+    assert run("reproduce", "--all", "--out", "file")[0] == 2
+
+
+def test_a_closed_pipe_is_no_traceback():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lineament", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()  # long before anything is printed
+    assert process.wait() == 1
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
