@@ -153,7 +153,7 @@ def bad(net=None, problem=None, start=None, **options):
         (lambda: bad(record="loss"), r"a sequence such as \('loss',\)"),
         (lambda: bad(record=("loss", "loss")), "different names"),
         (lambda: bad(tolerance=0.0), "Give `times` or `until`"),
-        (lambda: bad(net=la.models.DeepLinear((2, 2, 2)), start=(jnp.zeros((2, 2)),) * 2), "did not come within 1e-10"),
+        (lambda: bad(net=la.models.DeepLinear((2, 2, 2)), start=(jnp.zeros((2, 2)),) * 2), "did not come within"),
         (
             lambda: bad(start=la.Ensemble((jnp.zeros((2, 2, 2)),)), problem=la.stack([IDENTITY] * 3)),
             "equally many members: problem 3, start 2",
