@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-CASES = ("modes", "descent", "sensing")
+CASES = ("modes", "descent", "sensing", "end_to_end", "two_layer")
 
 
 def main() -> None:

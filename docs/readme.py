@@ -11,7 +11,7 @@ BEGIN, END = "<!-- claims: written by `make readme`, checked by the tests -->\n"
 
 def table(evidence: Path) -> str:
     """One table per paper: id, place, title and the verdict at quick scale."""
-    verdicts = {stored.id: stored.verdict for stored in load_folder(evidence) if stored.scale == "quick"}
+    verdicts = {stored.id: stored.verdict for stored in load_folder(evidence)[0] if stored.scale == "quick"}
     missing = [id for id in all_claims() if id not in verdicts]
     if missing:
         sys.exit(f"no quick evidence for {', '.join(missing)} in {evidence}: run `make atlas` first")

@@ -2,6 +2,7 @@
 
 from .alignment import alignment, mode_strengths
 from .balance import conserved, unbalancedness
+from .neurons import concentration, cosines, effective_directions
 from .spectra import (
     effective_rank,
     frobenius_norm,
@@ -14,7 +15,10 @@ from .spectra import (
 
 __all__ = [
     "alignment",
+    "concentration",
     "conserved",
+    "cosines",
+    "effective_directions",
     "effective_rank",
     "frobenius_norm",
     "mode_strengths",

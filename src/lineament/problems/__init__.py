@@ -11,6 +11,7 @@ from .quadratic import (
 )
 from .regression import LpRegression, Regression, lp_regression, regression, regression_from_moments, whitened
 from .sensing import Completion, Sensing, completion, sensing
+from .tensor import TensorCompletion, tensor_completion
 
 __all__ = [
     "Completion",
@@ -24,6 +25,7 @@ __all__ = [
     "QuadraticRegression",
     "Regression",
     "Sensing",
+    "TensorCompletion",
     "completion",
     "cross_entropy",
     "exponential",
@@ -36,5 +38,6 @@ __all__ = [
     "regression",
     "regression_from_moments",
     "sensing",
+    "tensor_completion",
     "whitened",
 ]

@@ -7,7 +7,10 @@ older version can still be shown.
 import hashlib
 import json
 import math
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -87,11 +90,21 @@ def record(result: Result) -> Stored:
         scale=result.scale,
         seed=result.seed,
         seconds=result.seconds,
-        environment=dict(result.environment),
+        environment={**result.environment, **_commit()},
         fingerprint=fingerprint(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         command=f"lineament reproduce {claim.id} --scale {result.scale} --seed {result.seed}",
     )
+
+
+@cache
+def _commit() -> dict[str, str]:
+    """The commit of a source checkout. LINEAMENT_COMMIT names it where the files came without their history."""
+    described, root = os.environ.get("LINEAMENT_COMMIT", ""), Path(__file__).parents[3]
+    if not described and (root / ".git").exists() and shutil.which("git"):
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+        described = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return {"commit": described} if described else {}
 
 
 def save(result: Result | Stored, folder: str | Path) -> Path:

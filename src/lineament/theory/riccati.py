@@ -132,8 +132,9 @@ def square_root(t: float, start: Modes) -> Array:
 def _triangle(C: Array, G: Array) -> Array:
     """Upper triangular R with ``RᵀR = diag(C)² + GᵀG``."""
     K = _syrk(1.0, G.T)
-    K[np.diag_indices_from(K)] += C**2
-    norm = np.abs(K).sum(axis=0).max() + np.abs(K).sum(axis=1).max()  # at least the 1-norm of the whole
+    np.einsum("ii->i", K)[:] += C**2
+    size = np.abs(K)
+    norm = size.sum(axis=0).max() + size.sum(axis=1).max()  # at least the 1-norm of the whole
     R, failed = _potrf(K, overwrite_a=True)
     if not failed and _pocon(R, norm)[0] > _LEAST_RCOND:
         return R

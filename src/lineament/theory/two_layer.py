@@ -199,9 +199,9 @@ def _to_modes(basis: _Basis, first: Array, second: Array) -> Array:
 
 def _from_modes(basis: _Basis, modes: Array) -> tuple[Array, Array]:
     cos, sin, r, inputs = basis.cos, basis.sin, len(basis.cos), len(basis.V)
-    unsorted = np.empty_like(modes)
+    unsorted = np.empty(modes.shape)
     unsorted[basis.order] = modes
-    a, b, rest = np.split(unsorted, [r, 2 * r])
+    a, b, rest = unsorted[:r], unsorted[r : 2 * r], unsorted[2 * r :]
     first = np.concatenate([cos * a + sin * b, rest[: inputs - r]])
     return first, np.concatenate([sin * a - cos * b, rest[inputs - r :]])
 

@@ -3,7 +3,9 @@
 from .descend import descend
 from .diverged import Diverged
 from .flow import flow
+from .noise import noisy_descend, noisy_flow
+from .normalised import normalised
 from .records import Record
 from .setup import final
 
-__all__ = ["Diverged", "Record", "descend", "final", "flow"]
+__all__ = ["Diverged", "Record", "descend", "final", "flow", "noisy_descend", "noisy_flow", "normalised"]

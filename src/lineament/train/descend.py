@@ -85,7 +85,7 @@ def descend(
     who = members(model, problem, start, step=step)
     _check_batches(who, batch_size, key)
     keys = _member_keys(key, who.count)
-    stopping = -jnp.inf if tolerance is None else tolerance
+    stopping = jnp.asarray(-jnp.inf if tolerance is None else tolerance, step.dtype)
     state, values, recorded = _descend(
         model, who, step, keys, jnp.asarray(at), stopping, records, optimiser, batch_size, progress
     )
@@ -189,7 +189,7 @@ def _descend(
     step: jax.Array,
     keys: jax.Array,
     at: jax.Array,
-    stopping: jax.Array | float,
+    stopping: jax.Array,
     records: tuple[Record, ...],
     optimiser: Optimiser,
     batch_size: int | None,

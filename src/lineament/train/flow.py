@@ -68,7 +68,9 @@ def flow(
     atol = _atol(who.start, rtol) if atol is None else atol
 
     def solve(times: np.ndarray) -> _Outcome:
-        return _solve(model, who, jnp.asarray(times), floor, scale, rtol, atol, records, event, stiff, max_steps)
+        # Numbers travel as arrays: as Python floats they would be compiled in, each value anew.
+        numbers = (jnp.asarray(times), floor, scale, jnp.asarray(rtol), jnp.asarray(atol))
+        return _solve(model, who, *numbers, records, event, stiff, max_steps)
 
     if times is not None and until is not None:
         raise ValueError("give either `times` or `until`, not both")
@@ -115,8 +117,8 @@ def _solve(
     times: jax.Array,
     floor: jax.Array,
     scale: jax.Array,
-    rtol: float,
-    atol: float,
+    rtol: jax.Array,
+    atol: jax.Array,
     records: tuple[Record, ...],
     event: Callable[[Any], jax.Array] | None,
     stiff: bool,

@@ -111,8 +111,7 @@ def noisy_flow(
             and label noise δ follows `s = δ√η`.
         step: The largest step of the solver. Its error falls as the step in distribution, as its root in each path.
         times: When to record: any rising times. Between the solver's steps values are interpolated linearly.
-        key: The Brownian motion, different in each member. The same key and last time give the same path at any
-            step, so that a run can be refined.
+        key: The Brownian motion, different in each member.
         record: Names of built-in records, `Record`s, or functions of the parameters.
 
     Returns:
@@ -126,7 +125,8 @@ def noisy_flow(
     who = members(model, problem, start, intensity=intensity)
     _need_examples(who.problem)
     keys = _member_keys(key, who.count)
-    final, values = _diffuse(model, who, intensity, keys, jnp.asarray(times, intensity.dtype), float(step), records)
+    clock = jnp.asarray(times, intensity.dtype)
+    final, values = _diffuse(model, who, intensity, keys, clock, jnp.asarray(step, clock.dtype), records)
     _refuse_divergence(final, values, times, step)
     settings = {"method": "noisy_flow", "model": model, "problem": type(who.problem).__name__, "solver_step": step}
     settings |= {"intensity": np.asarray(intensity).tolist(), "solver": "Euler"}
@@ -180,22 +180,19 @@ def _diffuse(
     intensity: jax.Array,
     keys: jax.Array,
     times: jax.Array,
-    step: float,
+    step: jax.Array,
     records: tuple[Record, ...],
 ) -> tuple[Any, tuple[jax.Array, ...]]:
     def one(problem: Any, start: Any, intensity: jax.Array, key: jax.Array) -> Any:
         labels = jax.ShapeDtypeStruct(problem.outputs.shape, intensity.dtype)
-        # A tree finer than the steps: the increments of a smaller step then add up to those of a larger one.
-        path = diffrax.VirtualBrownianTree(times[0], times[-1], step / 4, labels, key)
+        path = diffrax.UnsafeBrownianPath(labels, key)  # safe here: no step is ever rejected and taken again
 
         def drift(t: Any, y: Any, args: Any) -> Any:
             return jax.tree.map(jnp.negative, _gradient(model, problem, y, 0.0))
 
         def diffusion(t: Any, y: Any, args: Any) -> lineax.AbstractLinearOperator:
             outputs, pull_back = _outputs(model, problem, y)
-            return lineax.FunctionLinearOperator(
-                lambda dB: pull_back(intensity / outputs.shape[0] * dB)[0], labels
-            )
+            return lineax.FunctionLinearOperator(lambda dB: pull_back(intensity / outputs.shape[0] * dB)[0], labels)
 
         def look(t: Any, y: Any, args: Any) -> tuple[jax.Array, ...]:
             return problem.loss(model.end_to_end(y)), *evaluate(records, model, problem, y)

@@ -1,5 +1,35 @@
 """Cohen & Razin (2024): lecture notes on linear neural networks."""
 
-from . import balance
+from . import (
+    acceleration,
+    balance,
+    certificates,
+    certificates_descent,
+    completion,
+    dynamics,
+    exercises,
+    expansion,
+    figure_one,
+    landscape,
+    margins,
+    norms,
+    singular_values,
+    tensors,
+)
 
-__all__ = ["balance"]
+__all__ = [
+    "acceleration",
+    "balance",
+    "certificates",
+    "certificates_descent",
+    "completion",
+    "dynamics",
+    "exercises",
+    "expansion",
+    "figure_one",
+    "landscape",
+    "margins",
+    "norms",
+    "singular_values",
+    "tensors",
+]

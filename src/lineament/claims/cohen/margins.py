@@ -1,0 +1,171 @@
+"""Deficiency margins on whitened data: Example 1 and Exercise 3."""
+
+import jax
+import numpy as np
+from scipy import optimize, special
+
+from ...theory import certificates as theory
+from .. import figure as fig
+from ..evidence import Evidence, at_most, within
+from ..instances import generator
+from ..registry import Scale, claim
+
+Shape = tuple[int, int]
+DIMENSIONS = (2, 10, 100)
+
+
+@claim(
+    "cohen-e1",
+    place="Example 1, Exercise 3",
+    title="On whitened data a map has deficiency margin δ exactly within σ_min − δ of the global minimiser",
+    statement=r"\min\{\|W'-\Lambda_{yx}\|_F:\sigma_{\min}(W')\le\delta\}=\max\{0,\sigma_{\min}(\Lambda_{yx})-\delta\},"
+    r"\qquad \|W-\Lambda_{yx}\|_F<\sigma_{\min}(\Lambda_{yx})-\delta",
+    quick="1 s",
+    full="2 min",
+)
+def deficiency_margin(scale: Scale, key: jax.Array) -> Evidence:
+    """The nearest deficient map by constrained minimisation, and Definition 3 on the loss of whitened data itself.
+
+    σ_min(W') ≤ δ says that a unit vector v has ‖W'v‖ ≤ δ (of W'ᵀ, for wide maps). The distance is minimised over W'
+    and v together, from several starts, and never sees a singular value decomposition. Maps on both sides of the
+    boundary, a relative 1e-3 from it, then have the margin δ or not by Definition 3: whether their loss is below that
+    of every deficient map found. Where there is one output, the share of small random maps that have a margin is
+    counted too.
+    """
+    rng = generator(key)
+    shapes: list[Shape] = [(2, 2), (3, 2), (2, 4), (1, 3), (4, 1)]
+    shapes += [] if scale == "quick" else [(4, 4), (5, 3), (1, 1), (3, 6)]
+    each = 6 if scale == "quick" else 25
+    formula, found, wrong, tried = [], [], 0, 0
+    for outputs, inputs in shapes:
+        for trial in range(each):
+            X, Y = _whitened_data(rng, outputs, inputs)
+            target = Y @ X.T / X.shape[1]
+            least = np.linalg.svd(target, compute_uv=False)[-1]
+            delta = least * (rng.uniform(0.05, 0.95) if trial % 4 else rng.uniform(1.0, 1.5))
+            nearest = _nearest_deficient(rng, target, delta)
+            formula.append(theory.distance_to_deficient(target, delta))
+            found.append(float(np.linalg.norm(nearest - target)))
+            for factor in (0.5, 1 - 1e-3, 1 + 1e-3, 1.5):
+                away = factor * (formula[-1] or 0.1 * least)  # the target itself is deficient: nothing has a margin
+                W = target + away * unit(rng, target.shape)
+                has = bool(_loss(W, X, Y) < _loss(nearest, X, Y))
+                wrong += has != (theory.deficiency_margin(W, target) > delta)
+                tried += 1
+    gap = np.abs(np.array(found) - np.array(formula)) / np.maximum(formula, 1e-3)
+    radius, share, error, forecast = _share_with_margin(rng, 20_000 if scale == "quick" else 400_000)
+    return Evidence(
+        checks=[
+            at_most("worst relative gap of minimised and printed distance", gap.max(), 1e-5),
+            at_most("maps about the boundary on which Definition 3 decides otherwise", wrong, 0),
+            at_most(
+                "worst share of random maps with a margin, off its forecast, in standard errors",
+                np.max(np.abs(share - forecast) / error),
+                4.5,
+            ),
+            within("share of small random maps that have a margin, one output", share[:, 0].mean(), 0.48, 0.52),
+        ],
+        numbers={"distances minimised": float(len(found)), "maps decided": float(tried)},
+        settings={"shapes": [list(s) for s in shapes], "minimisations per shape": each},
+        figure=fig.Figure(
+            (
+                fig.Panel(
+                    (
+                        fig.points(formula, found, "minimised", 0),
+                        fig.theory([0, max(formula)], [0, max(formula)], "formula"),
+                    ),
+                    "max{0, σmin − δ}",
+                    "least distance found",
+                    "Exercise 3",
+                ),
+                fig.Panel(
+                    tuple(
+                        mark
+                        for group, d in enumerate(DIMENSIONS)
+                        for mark in (
+                            fig.points(radius, share[group], f"d = {d}", group),
+                            fig.theory(radius, forecast[group], "forecast" if group == 0 else ""),
+                        )
+                    ),
+                    "‖W‖ / ‖Λ‖",
+                    "share with a margin",
+                    "random maps, one output",
+                    "log",
+                ),
+            ),
+            "The nearest deficient map is as far as the formula says; with one output, half of the small random maps "
+            "have a margin.",
+            2,
+        ),
+    )
+
+
+def _share_with_margin(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """How many random directions of a given size have a margin, and the area of that cap of the sphere."""
+    radius = np.geomspace(1e-3, 1, 7)
+    share, forecast = np.zeros((2, len(DIMENSIONS), radius.size))
+    for i, d in enumerate(DIMENSIONS):
+        cosine = rng.normal(size=count)
+        cosine /= np.sqrt(cosine**2 + rng.chisquare(d - 1, count))
+        share[i] = np.mean(1 - 2 * radius[:, None] * cosine + radius[:, None] ** 2 < 1, axis=1)
+        forecast[i] = special.betainc((d - 1) / 2, 0.5, 1 - radius**2 / 4) / 2
+    return radius, share, np.sqrt(forecast * (1 - forecast) / count), forecast
+
+
+def _whitened_data(rng: np.random.Generator, outputs: int, inputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Instances as columns whose uncentred covariance is the identity, and noisy labels."""
+    m = 5 * max(inputs, outputs)
+    X = np.linalg.qr(rng.normal(size=(m, inputs)))[0].T * np.sqrt(m)
+    return X, rng.normal(size=(outputs, inputs)) @ X + 0.3 * rng.normal(size=(outputs, m))
+
+
+def _loss(W: np.ndarray, X: np.ndarray, Y: np.ndarray) -> float:
+    return float(np.sum((W @ X - Y) ** 2) / (2 * X.shape[1]))
+
+
+def unit(rng: np.random.Generator, shape: Shape) -> np.ndarray:
+    """A random direction of Frobenius norm 1."""
+    direction = rng.normal(size=shape)
+    return direction / np.linalg.norm(direction)
+
+
+def _nearest_deficient(rng: np.random.Generator, target: np.ndarray, delta: float) -> np.ndarray:
+    """Minimise ‖W' − target‖² over W' and unit v with ‖W'v‖ ≤ δ, from several starts."""
+    if target.shape[0] < target.shape[1]:
+        return _nearest_deficient(rng, target.T, delta).T
+    size, inputs = target.size, target.shape[1]
+    split = lambda z: (z[:size].reshape(target.shape), z[size:])  # noqa: E731
+
+    def deficient(z: np.ndarray) -> float:
+        W, v = split(z)
+        return delta**2 - float(np.sum((W @ v) ** 2))
+
+    def deficient_slope(z: np.ndarray) -> np.ndarray:
+        W, v = split(z)
+        return -2 * np.concatenate([np.outer(W @ v, v).ravel(), W.T @ (W @ v)])
+
+    constraints = [
+        {"type": "ineq", "fun": deficient, "jac": deficient_slope},
+        {
+            "type": "eq",
+            "fun": lambda z: np.sum(z[size:] ** 2) - 1,
+            "jac": lambda z: np.concatenate([np.zeros(size), 2 * z[size:]]),
+        },
+    ]
+    best, nearest = np.inf, None
+    for _ in range(8):
+        v = rng.normal(size=inputs)
+        begin = np.concatenate([(target + 0.1 * rng.normal(size=target.shape)).ravel(), v / np.linalg.norm(v)])
+        found = optimize.minimize(
+            lambda z: float(np.sum((z[:size] - target.ravel()) ** 2)),
+            begin,
+            jac=lambda z: np.concatenate([2 * (z[:size] - target.ravel()), np.zeros(inputs)]),
+            method="SLSQP",
+            constraints=constraints,
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
+        if deficient(found.x) > -1e-9 and abs(np.sum(found.x[size:] ** 2) - 1) < 1e-9 and found.fun < best:
+            best, nearest = found.fun, split(found.x)[0]
+    if nearest is None:
+        raise RuntimeError(f"no minimisation of the distance to σ_min ≤ {delta:.3g} met its constraints")
+    return nearest

@@ -1,0 +1,35 @@
+"""The idx format of MNIST and its kin: a header that gives type and shape, then the numbers."""
+
+import gzip
+import struct
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+
+
+def read_idx(path: str | Path) -> np.ndarray:
+    """The array in an idx file, compressed by gzip or not.
+
+    The header is two zero bytes, a byte for the type, a byte for the number of axes, and the big-endian 32-bit length
+    of each axis. Nothing is executed or unpickled.
+    """
+    path = Path(path)
+    raw = path.read_bytes()
+    if raw[:2] == b"\x1f\x8b":
+        raw = gzip.decompress(raw)
+    if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in _TYPES:
+        raise ValueError(f"{path} is no idx file: it begins with the bytes {raw[:4].hex(' ')}")
+    kind, axes = np.dtype(_TYPES[raw[2]]), raw[3]
+    begin = 4 + 4 * axes
+    if len(raw) < begin:
+        raise ValueError(f"{path} is cut off within its header of {begin} bytes: it has {len(raw)}")
+    shape = struct.unpack(f">{axes}I", raw[4:begin])
+    if len(raw) - begin != prod(shape) * kind.itemsize:
+        raise ValueError(
+            f"{path} should hold {prod(shape) * kind.itemsize} bytes of numbers for its shape {shape}; "
+            f"it holds {len(raw) - begin}"
+        )
+    return np.frombuffer(raw, kind, offset=begin).reshape(shape).astype(kind.newbyteorder("="))

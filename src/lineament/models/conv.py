@@ -1,0 +1,201 @@
+"""Small convolutional networks, any dense layer of which may be a product of linear maps.
+
+To expand a layer is to replace its matrix by a product of matrices (Cohen & Razin, Sections 3.2 and 4.4): what can be
+computed stays the same, how it is learnt does not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .linear import Layers
+
+CHUNK = 2048  # patches of all of a large data set at once would not fit in memory
+
+
+class Weights(NamedTuple):
+    """Kernels (kernel² · channels, filters) and biases of the convolutions; factors and biases of the dense layers."""
+
+    kernels: Layers
+    kernel_biases: tuple[Float[Array, " filters"], ...]
+    dense: tuple[Layers, ...]
+    dense_biases: tuple[Float[Array, " out"], ...]
+
+
+Size: TypeAlias = tuple[int, int, int]
+
+
+class Images(eqx.Module):
+    """The map of a convolutional network: flattened images in, logits out. Its dense layers are plain matrices."""
+
+    kernels: Layers
+    kernel_biases: tuple[Float[Array, " filters"], ...]
+    dense: Layers
+    dense_biases: tuple[Float[Array, " out"], ...]
+    image: Size = eqx.field(static=True)
+
+    def features(self, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:
+        """What the convolutions hand to the first dense layer."""
+        h = X.reshape(X.shape[0], *self.image)
+        for kernel, bias in zip(self.kernels, self.kernel_biases, strict=True):
+            h = _pool(jax.nn.relu(_patches(h, round((kernel.shape[0] // h.shape[-1]) ** 0.5)) @ kernel + _over(bias)))
+        return h.reshape(h.shape[0], -1)
+
+    def __call__(self, X: Float[Array, "n pixels"]) -> Float[Array, "n out"]:
+        """Logits of the rows of X, images flattened as (height, width, channels)."""
+        if X.shape[0] <= CHUNK:
+            return self._logits(X)
+        return jax.lax.map(lambda x: self._logits(x[None])[0], X, batch_size=CHUNK)
+
+    def _logits(self, X: Float[Array, "n pixels"]) -> Float[Array, "n out"]:
+        h = self.features(X)
+        for layer, (matrix, bias) in enumerate(zip(self.dense, self.dense_biases, strict=True)):
+            h = h @ matrix.T + bias[None, :]
+            if layer + 1 < len(self.dense):
+                h = jax.nn.relu(h)
+        return h
+
+
+@dataclass(frozen=True)
+class Conv:
+    """Blocks of a convolution (zero padding), ReLU and 2×2 max-pooling, then dense layers with ReLU between.
+
+    Attributes:
+        image: Height, width and channels; height and width are halved by each block.
+        filters: Filters of each convolution.
+        dense: Widths of the dense layers, the number of classes last.
+        kernel: Height and width of the kernels, odd.
+        depth: How many linear maps each dense layer is a product of. Inner widths are those of the layer's output, so
+            that depth 2 adds one square matrix to each.
+    """
+
+    image: Size
+    filters: tuple[int, ...]
+    dense: tuple[int, ...]
+    kernel: int = 5
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("image", "filters", "dense"):
+            value = tuple(getattr(self, name))
+            if not value or any(int(size) != size or size < 1 for size in value):
+                raise ValueError(f"{name} must be positive integers; got {value}")
+            object.__setattr__(self, name, tuple(int(size) for size in value))
+        if len(self.image) != 3 or any(size % 2 ** len(self.filters) for size in self.image[:2]):
+            raise ValueError(
+                f"image must be (height, width, channels) with height and width divisible by "
+                f"{2 ** len(self.filters)}, once by 2 for each convolution; got {self.image}"
+            )
+        if self.kernel < 1 or self.kernel % 2 == 0:
+            raise ValueError(f"kernel must be odd and positive; got {self.kernel}")
+        if self.depth < 1:
+            raise ValueError(f"depth must be at least 1; got {self.depth}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Classes and pixels."""
+        return self.dense[-1], prod(self.image)
+
+    @property
+    def kernel_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Patch entries and filters of each convolution."""
+        channels = (self.image[2], *self.filters)
+        return tuple((self.kernel**2 * before, after) for before, after in pairwise(channels))
+
+    @property
+    def dense_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Outputs and inputs of each dense layer."""
+        height, width, _ = self.image
+        features = (height * width * self.filters[-1]) // 4 ** len(self.filters)
+        return tuple((after, before) for before, after in pairwise((features, *self.dense)))
+
+    def end_to_end(self, weights: Weights) -> Images:
+        """The network as a function of images, every product multiplied out."""
+        dense = tuple(
+            factors[0] if self.depth == 1 else jnp.linalg.multi_dot(factors[::-1]) for factors in weights.dense
+        )
+        return Images(weights.kernels, weights.kernel_biases, dense, weights.dense_biases, self.image)
+
+    def start(self, key: jax.Array, dtype: jnp.dtype = jnp.float32) -> Weights:
+        """He's normal start for kernels and dense matrices; the inserted square matrices have variance 1/width.
+
+        Both keep the size of what passes through, with and without the expansion. Biases are zero.
+        """
+        inner = lambda shape: ((shape[0],) * 2,) * (self.depth - 1)  # noqa: E731
+        shapes = [*self.kernel_shapes, *(part for shape in self.dense_shapes for part in (shape, *inner(shape)))]
+        # One draw, cut into layers: a generator per layer would take several times as long to compile.
+        cuts = np.cumsum([rows * columns for rows, columns in shapes])
+        draws = iter(jnp.split(jax.random.normal(key, (int(cuts[-1]),), dtype), cuts[:-1]))
+        normal = lambda shape, variance: variance**0.5 * next(draws).reshape(shape)  # noqa: E731
+        kernels = tuple(normal(shape, 2 / shape[0]) for shape in self.kernel_shapes)
+        dense = tuple(
+            (normal(shape, 2 / shape[1]), *(normal(square, 1 / shape[0]) for square in inner(shape)))
+            for shape in self.dense_shapes
+        )
+        biases = lambda shapes, axis: tuple(jnp.zeros(shape[axis], dtype) for shape in shapes)  # noqa: E731
+        return Weights(kernels, biases(self.kernel_shapes, 1), dense, biases(self.dense_shapes, 0))
+
+    def expand(self, plain: Weights, key: jax.Array) -> Weights:
+        """The same function as `plain`, weights of the network of depth 1, with every dense matrix split evenly.
+
+        `W = UΣVᵀ` becomes `(UΣ^{1/N}Q_{N−1}ᵀ) ··· (Q_1Σ^{1/N}Vᵀ)` with random orthogonal Q: balanced factors.
+        """
+        keys = iter(jax.random.split(key, max(1, (self.depth - 1) * len(plain.dense))))
+        split = tuple(_split(factors[0], self.depth, keys) for factors in plain.dense)
+        return plain._replace(dense=split)
+
+    def check(self, weights: Weights, members: bool = False) -> None:
+        """Refuse parameters that are not this network's."""
+        shapes = jax.tree.map(lambda leaf: leaf.shape[members:], tuple(weights))
+        own = (
+            self.kernel_shapes,
+            tuple((size,) for size in self.filters),
+            tuple((shape, *(((shape[0],) * 2),) * (self.depth - 1)) for shape in self.dense_shapes),
+            tuple((size,) for size in self.dense),
+        )
+        if shapes != own:
+            raise ValueError(f"start has shapes {shapes}; {self} has parameters of shapes {own}")
+
+
+def _split(W: Float[Array, "out in"], depth: int, keys) -> Layers:
+    if depth == 1:
+        return (W,)
+    U, values, Vt = jnp.linalg.svd(W, full_matrices=False)
+    root = values ** (1 / depth)
+    out, r = W.shape[0], values.shape[0]
+    frames = [Vt.T, *(jax.random.orthogonal(next(keys), out, dtype=W.dtype)[:, :r] for _ in range(depth - 1)), U]
+    return tuple((after * root[None, :]) @ before.T for before, after in pairwise(frames))
+
+
+def _patches(h: Float[Array, "n y x c"], kernel: int) -> Float[Array, "n y x patch"]:
+    """Every pixel's neighbourhood, flattened as (row, column, channel), zeros beyond the edge.
+
+    Convolution is then one matrix product: on a CPU `lax.conv` inside a loop is many times slower.
+    """
+    reach = kernel // 2
+    padded = jnp.pad(h, ((0, 0), (reach, reach), (reach, reach), (0, 0)))
+    height, width = h.shape[1:3]
+    windows = [padded[:, i : i + height, j : j + width] for i in range(kernel) for j in range(kernel)]
+    return jnp.concatenate(windows, axis=-1)
+
+
+def _pool(h: Float[Array, "n y x c"]) -> Float[Array, "n y2 x2 c"]:
+    n, height, width, channels = h.shape
+    return h.reshape(n, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
+
+
+def _over(bias: Float[Array, " c"]) -> Float[Array, "1 1 1 c"]:
+    return bias[None, None, None, :]
+
+
+def dense_parameters(shapes: Sequence[tuple[int, int]], ranks: Sequence[int]) -> int:
+    """Entries of dense matrices kept at the given ranks: two thin factors, or the matrix where that is smaller."""
+    return sum(min(rank * (out + into), out * into) for (out, into), rank in zip(shapes, ranks, strict=True))

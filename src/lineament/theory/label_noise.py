@@ -1,0 +1,130 @@
+r"""What label noise does to a two-layer linear network once it interpolates, in the limit of weak noise.
+
+Label noise of unit intensity drives the loss ½‖Y − X(W2W1)ᵀ‖² (Varre et al. 2023: S = XᵀX, k outputs) by
+
+.. math:: dW_1 = W_2^\top dG, \quad dW_2 = dG\,W_1^\top, \qquad dG = (β_* - W_2W_1)S\,dt + dB^\top X .
+
+**The law of imbalance.** Without noise D = W1W1ᵀ − W2ᵀW2 is conserved. With it, the first-order terms still cancel and
+the Itô terms dW1 dW1ᵀ − dW2ᵀ dW2 are left, which carry no noise of their own: on every path
+
+.. math:: \dot D = \operatorname{tr}(S)\,W_2^\top W_2 - k\,W_1SW_1^\top .
+
+**The slow flow.** Written with Stratonovich differentials, the equation gains the drift −∇R of
+
+.. math:: R = \tfrac14 \sum_{i,o} \|∇f_o(x_i)\|^2 = \tfrac14\bigl(\operatorname{tr}(S)\|W_2\|^2 + k\operatorname{tr} W_1SW_1^\top\bigr),
+
+a quarter of the trace of the Hessian. Where the target β∗ is large, W2W1 stays near it and R falls along the set of
+interpolators (Blanc et al. 2020; Li, Wang & Arora 2022):
+
+.. math:: \dot W_1 = -\tfrac k2 W_1S + W_2^\top U, \quad \dot W_2 = -\tfrac12\operatorname{tr}(S)W_2 + UW_1^\top,
+
+with the U that keeps W2W1 where it is. The scale of the start is nowhere in these rates: neurons align from any scale.
+
+**Where it ends**, for one output a = W2ᵀ: all neurons on one line, W1 = hbᵀ, a = αh with ‖h‖ = 1 and αb = β∗. R is
+stationary at tr(S)α² = bᵀSb, so that α⁴ = β∗ᵀSβ∗/tr S. A neuron beside the line, in hidden directions perpendicular to
+h, obeys the linear flow of the symmetric matrix
+
+.. math:: A = \begin{pmatrix} -\tfrac12 S & u \\ u^\top & -\tfrac12\operatorname{tr} S \end{pmatrix}, \qquad
+          u = \frac{Sβ_*}{2α^2},
+
+whose largest eigenvalue is 0, for (b, α) itself: a turn of h. The next is minus the rate at which neurons align. By
+interlacing it lies between half the least and half the second least eigenvalue of S.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+from scipy.linalg import solve_sylvester
+
+Array = NDArray[np.float64]
+
+
+class Path(NamedTuple):
+    """The layers along the slow flow: W1 ``(T, h, d)`` and W2 ``(T, k, h)``."""
+
+    W1: Array
+    W2: Array
+
+
+class Line(NamedTuple):
+    """The aligned end of the slow flow with one output.
+
+    Attributes:
+        first: ‖b‖, the only singular value of W1 that is left.
+        second: α, the length of the output layer.
+        rates: at which the other directions of W1 decay, rising, ``(d,)``; the first is the rate of alignment.
+    """
+
+    first: float
+    second: float
+    rates: Array
+
+
+def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol: float = 1e-9) -> Path:
+    """Follow R downhill along the interpolators, by SciPy's integrator.
+
+    Args:
+        t: rising times from 0 on, 1-D, in the units of the summed loss.
+        W1: first layer of an interpolating network, ``(h, d)``.
+        W2: its second layer, ``(k, h)``.
+        S: XᵀX, ``(d, d)``, positive definite: what the examples do not span would be no interpolation problem.
+        rtol: relative tolerance of the integrator.
+    """
+    times = np.asarray(t, dtype=np.float64)
+    A, B, S = _matrix("W1", W1), _matrix("W2", W2), _definite(S)
+    if B.shape[1] != len(A) or A.shape[1] != len(S):
+        raise ValueError(
+            f"W1 (h × d), W2 (k × h) and S (d × d) must fit together, got {A.shape}, {B.shape} and {S.shape}"
+        )
+    if times.ndim != 1 or times.size == 0 or times[0] < 0 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
+        raise ValueError(f"t must be rising, finite times from 0 on, got {times}")
+    k, trace, cut = len(B), np.trace(S), A.size
+
+    def field(_: float, z: Array) -> Array:
+        W1, W2 = z[:cut].reshape(A.shape), z[cut:].reshape(B.shape)
+        product = W2 @ W1
+        U = solve_sylvester(W2 @ W2.T, W1.T @ W1, (trace * product + k * product @ S) / 2)
+        first, second = W2.T @ U - k / 2 * W1 @ S, U @ W1.T - trace / 2 * W2
+        return np.concatenate([first.ravel(), second.ravel()])
+
+    start = np.concatenate([A.ravel(), B.ravel()])
+    atol = 1e-3 * rtol * max(np.abs(start).max(), np.finfo(float).tiny)
+    found = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=rtol, atol=atol) if times[-1] > 0 else None
+    states = start[:, None] if found is None else found.y
+    return Path(states[:cut].T.reshape(-1, *A.shape), states[cut:].T.reshape(-1, *B.shape))
+
+
+def line(beta: ArrayLike, S: ArrayLike) -> Line:
+    """Where neurons with one output end up, and how fast they align.
+
+    Args:
+        beta: β∗, ``(d,)``, not zero.
+        S: XᵀX, ``(d, d)``, positive definite.
+    """
+    beta, S = np.asarray(beta, dtype=np.float64), _definite(S)
+    if beta.shape != (len(S),) or not np.all(np.isfinite(beta)) or not beta.any():
+        raise ValueError(f"beta must be {len(S)} finite numbers, not all zero, got {beta}")
+    square = np.sqrt(beta @ S @ beta / np.trace(S))
+    u = S @ beta / (2 * square)
+    A = np.block([[-S / 2, u[:, None]], [u[None], np.full((1, 1), -np.trace(S) / 2)]])
+    second = float(np.sqrt(square))
+    return Line(float(np.linalg.norm(beta)) / second, second, -np.linalg.eigvalsh(A)[-2::-1])
+
+
+def _matrix(name: str, given: ArrayLike) -> Array:
+    matrix = np.asarray(given, dtype=np.float64)
+    if matrix.ndim != 2 or not matrix.size or not np.all(np.isfinite(matrix)):
+        raise ValueError(f"{name} must be a non-empty matrix of finite numbers, got shape {matrix.shape}: {matrix}")
+    return matrix
+
+
+def _definite(given: ArrayLike) -> Array:
+    S = _matrix("S", given)
+    if S.shape[0] != S.shape[1] or np.abs(S - S.T).max() > 1e-12 * np.abs(S).max():
+        raise ValueError(f"S must be symmetric, as XᵀX is, got shape {S.shape}: {S}")
+    least, largest = np.linalg.eigvalsh(S)[[0, -1]]
+    if not least > len(S) * np.finfo(float).eps * largest:
+        raise ValueError(f"S must be positive definite (examples that span the inputs), got a least eigenvalue {least}")
+    return S

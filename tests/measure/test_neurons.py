@@ -1,0 +1,68 @@
+"""Where neurons point: by hand, against NumPy, at the limits, and blind to what should not matter."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineament.measure import neurons
+
+shapes = (st.integers(1, 7), st.integers(1, 5), st.integers(0, 1000))
+
+
+def rotation(rng, size):
+    return np.linalg.qr(rng.normal(size=(size, size)))[0]
+
+
+@settings(max_examples=12)
+@given(*shapes)
+def test_against_numpy(hidden, inputs, seed):
+    rng = np.random.default_rng(seed)
+    W, weights = rng.normal(size=(hidden, inputs)), rng.uniform(size=hidden)
+    unit = W / np.linalg.norm(W, axis=1, keepdims=True)
+    np.testing.assert_allclose(neurons.cosines(jnp.asarray(W)), unit @ unit.T, atol=1e-14)
+    others = rng.normal(size=(3, inputs))
+    naive = W @ others.T / np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(others, axis=1))
+    np.testing.assert_allclose(neurons.cosines(jnp.asarray(W), jnp.asarray(others)), naive, atol=1e-14)
+    mean = sum(c * np.outer(w, w) for c, w in zip(weights, unit, strict=True)) / weights.sum()
+    shares = np.linalg.eigvalsh(mean)[::-1][: min(hidden, inputs)]
+    np.testing.assert_allclose(neurons.spread(jnp.asarray(W), jnp.asarray(weights)), shares, atol=1e-13)
+    kept = shares[shares > 1e-14]
+    expected = np.exp(-np.sum(kept * np.log(kept)))
+    found = neurons.effective_directions(jnp.asarray(W), jnp.asarray(weights))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@settings(max_examples=12)
+@given(*shapes)
+def test_lengths_signs_and_rotations_do_not_matter(hidden, inputs, seed):
+    rng = np.random.default_rng(seed)
+    W = rng.normal(size=(hidden, inputs))
+    moved = 10 ** rng.uniform(-200, 100, (hidden, 1)) * rng.choice([-1, 1], (hidden, 1)) * W @ rotation(rng, inputs)
+    for measure in (neurons.spread, neurons.concentration, neurons.effective_directions):
+        np.testing.assert_allclose(measure(jnp.asarray(moved)), measure(jnp.asarray(W)), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(jnp.sum(neurons.spread(jnp.asarray(W))), 1.0, rtol=1e-13)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 4])
+def test_neurons_on_a_few_perpendicular_lines_are_counted(lines):
+    rng = np.random.default_rng(0)
+    frame = rotation(rng, 5)[:lines]
+    W = jnp.asarray(rng.normal(size=(12, 1)) * np.tile(frame, (12 // lines, 1)))
+    np.testing.assert_allclose(neurons.effective_directions(W), lines, rtol=1e-12)
+    np.testing.assert_allclose(neurons.concentration(W), 1 / lines, rtol=1e-12)
+
+
+def test_weights_decide_which_neurons_count():
+    W, weights = jnp.eye(3), jnp.array([3.0, 1.0, 0.0])
+    np.testing.assert_allclose(neurons.spread(W, weights), [0.75, 0.25, 0.0], atol=1e-15)
+    assert neurons.effective_directions(W, jnp.array([1.0, 0.0, 0.0])) == pytest.approx(1.0)
+
+
+def test_neurons_of_length_zero_count_for_nothing():
+    W = jnp.array([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_allclose(neurons.cosines(W), np.diag([0.0, 1.0, 0.0]))
+    assert neurons.concentration(W) == pytest.approx(1.0)
+    assert neurons.effective_directions(jnp.zeros((3, 2))) == 0.0
+    assert neurons.concentration(jnp.zeros((3, 2))) == 0.0

@@ -1,0 +1,76 @@
+"""The two-layer start of given scale and shape: its Grams, what it promises to theory, and what it refuses."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lineament as la
+from lineament.starts import shaped
+from lineament.theory import two_layer
+
+KEY = jax.random.key(3)
+
+
+@given(st.integers(1, 6), st.integers(0, 4), st.integers(1, 4), st.floats(-6, 4))
+def test_the_posters_start_is_an_isometry_and_balanced_at_minus_two_gamma(inputs, extra, outputs, exponent):
+    net, gamma = la.models.DeepLinear((inputs, inputs + extra, outputs)), 10.0**exponent
+    layers = shaped(net, KEY, gamma)
+    net.check(layers)
+    np.testing.assert_allclose(layers[0].T @ layers[0], 2 * gamma * np.eye(inputs), atol=1e-14 * gamma * inputs)
+    assert not np.any(layers[1])
+    value, violation = two_layer.balance(*(np.asarray(W) for W in layers))
+    assert value == pytest.approx(-2 * gamma, rel=1e-12)
+    assert violation < 1e-14
+
+
+@given(st.integers(1, 6), st.integers(0, 4), st.integers(0, 1000))
+def test_a_spectrum_is_that_of_the_first_layer(inputs, extra, seed):
+    spectrum = 10 ** np.random.default_rng(seed).uniform(-3, 2, inputs)
+    W = shaped(la.models.DeepLinear((inputs, inputs + extra, 2)), jax.random.key(seed), 0.3, spectrum)[0]
+    values = np.linalg.svd(W, compute_uv=False) ** 2
+    np.testing.assert_allclose(values, 0.6 * np.sort(spectrum)[::-1], rtol=1e-8)
+
+
+def test_the_directions_of_a_spectrum_are_uniform():
+    net = la.models.DeepLinear((3, 4, 1))
+    keys = jax.random.split(KEY, 3000)
+    first = jax.vmap(lambda key: shaped(net, key, 0.5, jnp.array([3.0, 1.0, 0.2]))[0])(keys)
+    mean = np.einsum("khi,khj->ij", first, first) / len(keys)
+    np.testing.assert_allclose(mean, 4.2 / 3 * np.eye(3), atol=0.1)  # each entry's standard error is about 0.02
+
+
+def test_a_matrix_is_the_gram_of_the_first_layer():
+    A = np.random.default_rng(0).normal(size=(4, 4))
+    shape = A @ A.T + 0.1 * np.eye(4)
+    W = shaped(la.models.DeepLinear((4, 6, 2)), KEY, 0.25, shape)[0]
+    np.testing.assert_allclose(W.T @ W, 0.5 * shape, atol=1e-13)
+
+
+def test_scales_are_members_of_an_ensemble():
+    net, gammas = la.models.DeepLinear((3, 5, 2)), jnp.array([1e-3, 1.0, 50.0])
+    start = la.ensemble(lambda gamma: shaped(net, KEY, gamma, jnp.array([1.0, 2.0, 3.0])), gammas)
+    for member, gamma in enumerate(gammas):
+        np.testing.assert_allclose(
+            start[member][0], shaped(net, KEY, float(gamma), np.array([1.0, 2.0, 3.0]))[0], rtol=1e-13
+        )
+
+
+@pytest.mark.parametrize(
+    ("widths", "gamma", "shape", "message"),
+    [
+        ((3, 2, 1), 1.0, None, r"at least as many hidden units as inputs; the network has widths \(3, 2, 1\)"),
+        ((3, 4, 4, 1), 1.0, None, "needs two layers"),
+        ((3, 4, 1), 0.0, None, "gamma must be positive and finite; got 0.0"),
+        ((3, 4, 1), 1.0, [1.0, 2.0], r"shape must be \(3,\) or \(3, 3\) for 3 inputs; got \(2,\)"),
+        ((3, 4, 1), 1.0, [1.0, -2.0, 1.0], "shape must be positive and finite"),
+        ((3, 4, 1), 1.0, np.diag([1.0, -2.0, 1.0]), "symmetric and positive definite; its eigenvalues are"),
+        ((2, 4, 1), 1.0, [[2.0, 1.0], [0.0, 2.0]], "symmetric and positive definite"),
+        ((2, 4, 1), 1.0, [[2.0, np.nan], [0.0, 2.0]], "shape must be finite"),
+    ],
+)
+def test_bad_input_is_named(widths, gamma, shape, message):
+    with pytest.raises(ValueError, match=message):
+        shaped(la.models.DeepLinear(widths), KEY, gamma, shape)
