@@ -128,7 +128,9 @@ def singular_value_dynamics(scale: Scale, key: jax.Array) -> Evidence:
 
     Branches are tracked over seven samples 1e-4 apart around each of many times, and differentiated by the central
     difference of sixth order. Errors are relative to the largest velocity that the r-th largest value has at any of
-    these times. One start in each case has a value of 1e-4.
+    these times. Where the differences of fourth and sixth order disagree, the branch turns faster than it is sampled
+    (at an avoided crossing) and there is no measurement: such probes are left out and counted. One start in each case
+    has a value of 1e-4.
     """
     rng = generator(key)
     cases = ([(2, "square", (4, 4)), (3, "cross-entropy", (3, 5))] if scale == "quick" else
@@ -136,7 +138,7 @@ def singular_value_dynamics(scale: Scale, key: jax.Array) -> Evidence:
     count, probes, h = (3, 60, 1e-4) if scale == "quick" else (6, 100, 1e-4)
     middle = np.linspace(4 * h, 2.0, probes)
     times = np.concatenate([[0.0], (middle[:, None] + h * np.arange(-3, 4)).ravel()])
-    worst, panels = {}, []
+    worst, panels, unresolved = {}, [], []
     for n, name, shape in cases:
         widths = (shape[1], *[max(shape)] * (n - 1), shape[0])
         problem, d = random_problem(rng, name, shape), min(shape)
@@ -146,13 +148,19 @@ def singular_value_dynamics(scale: Scale, key: jax.Array) -> Evidence:
                          record=("end_to_end",), rtol=1e-11, tolerance=0.0)  # fmt: skip
         gradient, errors = gradient_of(problem), []
         for W in run.end_to_end.values:
-            measured, forecast = _velocities(W[1:].reshape(probes, 7, *shape), h, gradient, n)
-            errors.append((np.abs(measured - forecast) / np.abs(forecast).max(axis=0)).max())
+            measured, rough, forecast = _velocities(W[1:].reshape(probes, 7, *shape), h, gradient, n)
+            largest = np.abs(forecast).max(axis=0)
+            resolved = np.abs(measured - rough) <= 1e-5 * largest
+            unresolved.append(1 - resolved.mean())
+            errors.append((np.abs(measured - forecast) / largest)[resolved].max())
             if len(errors) == 1 and len(panels) < 4:
                 panels.append(_velocity_panel(middle, measured, forecast, f"n = {n}, {name}"))
         worst[n, name, shape] = float(max(errors))
     return Evidence(
-        checks=[at_most("worst relative error of the velocity of a branch", max(worst.values()), 1e-5)],
+        checks=[
+            at_most("worst relative error of the velocity of a branch", max(worst.values()), 1e-5),
+            at_most("share of probes that the sampling does not resolve", float(np.mean(unresolved)), 0.01),
+        ],
         numbers={f"worst error, n = {n}": max(e for case, e in worst.items() if case[0] == n)
                  for n in sorted({case[0] for case in worst})},
         settings={"cases": [f"n = {n}, {name}, {s[0]}×{s[1]}" for n, name, s in cases], "starts": count},
@@ -162,15 +170,19 @@ def singular_value_dynamics(scale: Scale, key: jax.Array) -> Evidence:
 
 def _velocities(
     clusters: np.ndarray, h: float, gradient: Callable[[np.ndarray], np.ndarray], n: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Measured and predicted velocities at the middle of each cluster of seven samples, largest value first."""
-    measured, forecast = [], []
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities at the middle of each cluster of seven samples, largest value first.
+
+    They are measured by differences of sixth and, to see whether these have converged, of fourth order, and predicted.
+    """
+    measured, rough, forecast = [], [], []
     for W in clusters:
         U, s, V = analytic_svd.track(W)
         order = np.argsort(-np.abs(s[3]))
         measured.append((np.array([-1, 9, -45, 0, 45, -9, 1]) @ s / (60 * h))[order])
+        rough.append((np.array([0, 1, -8, 0, 8, -1, 0]) @ s / (12 * h))[order])
         forecast.append(analytic_svd.singular_value_velocity(U[3], s[3], V[3], gradient(W[3]), n)[order])
-    return np.array(measured), np.array(forecast)
+    return np.array(measured), np.array(rough), np.array(forecast)
 
 
 def _velocity_panel(times: np.ndarray, measured: np.ndarray, forecast: np.ndarray, title: str) -> fig.Panel:

@@ -137,7 +137,7 @@ def cp_components(scale: Scale, key: jax.Array) -> Evidence:
     if scale == "quick":
         shape, ranks, repeats, counts, steps = (8, 8, 8), (1, 2, 3), 3, (60, 120, 240), 5000
     else:
-        shape, ranks, repeats, counts, steps = (10, 10, 10, 10), (1, 3, 5), 3, (250, 500, 1000, 2000), 60_000
+        shape, ranks, repeats, counts, steps = (10, 10, 10, 10), (1, 3, 5), 3, (250, 500, 1000, 2000), 600_000
     model, starts = models.CP(shape), (1e-3, 0.1)
     tasks = _tasks([(rank, _random_cp(rng, shape, rank)) for rank in ranks * repeats], counts, rng)
     record = train.Record("norms", lambda model, problem, w: model.component_norms(w)[:10], ("component",))
@@ -178,7 +178,7 @@ def tree_components(scale: Scale, key: jax.Array) -> Evidence:
     if scale == "quick":
         shape, width, ranks, repeats, counts, steps = (6, 6, 6, 6), 24, (1, 2, 3), 2, (150, 300, 600), 6000
     else:
-        shape, width, ranks, repeats, counts, steps = (10,) * 4, 60, (1, 2, 3, 5), 3, (500, 1000, 2000, 4000), 60_000
+        shape, width, ranks, repeats, counts, steps = (10,) * 4, 60, (1, 2, 3, 5), 3, (500, 1000, 2000, 4000), 300_000
     model, starts = models.TreeTensor(shape, width), (0.06, 0.4)
     tasks = _tasks([(rank, _random_tree(rng, shape, rank)) for rank in ranks * repeats], counts, rng)
     record = train.Record("norms", lambda model, problem, w: model.component_norms(w)[-1][:10], ("component",))
