@@ -65,7 +65,7 @@ class TwoLayer:
 
     def end_to_end(self, layers: Layers) -> Units:
         """The function that the layers (W, a) compute on the rows of a matrix of examples."""
-        return Units(*layers, self.activation)
+        return Units(layers[0], layers[1], self.activation)
 
     def check(self, layers: Layers, members: bool = False) -> None:
         """Refuse parameters that are not this network's."""

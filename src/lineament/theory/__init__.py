@@ -1,5 +1,51 @@
 """What is predicted: closed forms in NumPy and SciPy, in float64, without any flag."""
 
-from . import modes, units
+from . import (
+    analytic_svd,
+    certificates,
+    circulation,
+    constant_alignment,
+    critical_points,
+    end_to_end,
+    label_noise,
+    lambda_modes,
+    landscape,
+    layers,
+    log_det,
+    modes,
+    nuclear,
+    phase_bounds,
+    phase_descent,
+    phases,
+    quadratic,
+    riccati,
+    singular_flow,
+    two_by_two,
+    two_layer,
+    units,
+)
 
-__all__ = ["modes", "units"]
+__all__ = [
+    "analytic_svd",
+    "certificates",
+    "circulation",
+    "constant_alignment",
+    "critical_points",
+    "end_to_end",
+    "label_noise",
+    "lambda_modes",
+    "landscape",
+    "layers",
+    "log_det",
+    "modes",
+    "nuclear",
+    "phase_bounds",
+    "phase_descent",
+    "phases",
+    "quadratic",
+    "riccati",
+    "singular_flow",
+    "two_by_two",
+    "two_layer",
+    "units",
+]

@@ -11,7 +11,8 @@ the Itô terms dW1 dW1ᵀ − dW2ᵀ dW2 are left, which carry no noise of their
 
 **The slow flow.** Written with Stratonovich differentials, the equation gains the drift −∇R of
 
-.. math:: R = \tfrac14 \sum_{i,o} \|∇f_o(x_i)\|^2 = \tfrac14\bigl(\operatorname{tr}(S)\|W_2\|^2 + k\operatorname{tr} W_1SW_1^\top\bigr),
+.. math:: R = \tfrac14 \sum_{i,o} \|∇f_o(x_i)\|^2
+          = \tfrac14\bigl(\operatorname{tr}(S)\|W_2\|^2 + k\operatorname{tr} W_1SW_1^\top\bigr),
 
 a quarter of the trace of the Hessian. Where the target β∗ is large, W2W1 stays near it and R falls along the set of
 interpolators (Blanc et al. 2020; Li, Wang & Arora 2022):
@@ -78,7 +79,8 @@ def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol:
         raise ValueError(
             f"W1 (h × d), W2 (k × h) and S (d × d) must fit together, got {A.shape}, {B.shape} and {S.shape}"
         )
-    if times.ndim != 1 or times.size == 0 or times[0] < 0 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
+    rising = times.ndim == 1 and times.size > 0 and times[0] >= 0 and bool(np.all(np.diff(times) > 0))
+    if not (rising and np.all(np.isfinite(times))):
         raise ValueError(f"t must be rising, finite times from 0 on, got {times}")
     k, trace, cut = len(B), np.trace(S), A.size
 
@@ -126,5 +128,7 @@ def _definite(given: ArrayLike) -> Array:
         raise ValueError(f"S must be symmetric, as XᵀX is, got shape {S.shape}: {S}")
     least, largest = np.linalg.eigvalsh(S)[[0, -1]]
     if not least > len(S) * np.finfo(float).eps * largest:
-        raise ValueError(f"S must be positive definite (examples that span the inputs), got a least eigenvalue {least}")
+        raise ValueError(
+            f"S must be positive definite (examples that span the inputs), got a least eigenvalue {least}"
+        )
     return S

@@ -112,7 +112,7 @@ def noisy_flow(
         step: The largest step of the solver. Its error falls as the step in distribution, as its root in each path.
         times: When to record: any rising times. Between the solver's steps values are interpolated linearly.
         key: The Brownian motion, different in each member.
-        record: Names of built-in records, `Record`s, or functions of the parameters.
+        record: Names of built-in records, instances of `Record`, or functions of the parameters.
 
     Returns:
         A dataset over `time` (and `member`) with the records and the final parameters.
@@ -135,6 +135,7 @@ def noisy_flow(
 
 def _gradient(model: Any, problem: Regression, parameters: Any, noise: jax.Array | float) -> Any:
     """The gradient of `½ mean‖f(x) − y − noise‖²`."""
+    assert problem.outputs is not None
     outputs, pull_back = _outputs(model, problem, parameters)
     return pull_back((outputs - problem.outputs - noise) / outputs.shape[0])[0]
 
