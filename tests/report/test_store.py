@@ -95,7 +95,8 @@ def test_round_trip(tmp_path_factory, evidence, scale, seed):
     json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-def test_what_is_kept(tmp_path):
+def test_what_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_commit", lambda: {"commit": "abc1234"})
     evidence = Evidence([Check("gap", 1.0, high=2.0)], [Check("gap", 3.0, high=2.0)], r"\eta", remarks=["Seen."])
     before = datetime.now().astimezone() - timedelta(seconds=2)
     fields = json.loads(store.save(result(evidence, "full", 7), tmp_path).read_text())
@@ -105,7 +106,7 @@ def test_what_is_kept(tmp_path):
     assert fields["reason"] == evidence.reason()
     assert fields["command"] == "lineament reproduce gissin-test --scale full --seed 7"
     assert fields["fingerprint"] == store.fingerprint()
-    assert fields["environment"] == {"jax": "0.9", "device": "cpu: cpu"}
+    assert fields["environment"] == {"jax": "0.9", "device": "cpu: cpu", "commit": "abc1234"}
     assert before <= datetime.fromisoformat(fields["finished"]) <= datetime.now().astimezone()
     assert fields["checks"] == [{"name": "gap", "value": 1.0, "low": "-inf", "high": 2.0}]
 

@@ -58,7 +58,7 @@ class Family(NamedTuple):
     "cohen-claim1",
     place="Claim 1",
     title="On ℓp regression, depth can be arbitrarily faster than gradient descent, each at its best step size",
-    statement=r"\forall c>0,\ p\in\{4,6,8,\ldots\}\ \exists\,\ell(W)=\frac1m\sum_i\|Wx_i-y_i\|_p^p:\quad"
+    statement=r"\forall c>0,\ p\in\{4,6,8,\ldots\}\ \exists\,\ell(W)=\frac1m\sum_i\|Wx_i-y_i\|_p^p:\quad "
     r"\min_{\eta}t_{\ell,\eta}>c\,\min_{\zeta}t_{\phi,\zeta}",
     quick="13 s",
     full="3 min",

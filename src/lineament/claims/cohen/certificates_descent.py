@@ -21,7 +21,7 @@ FLOOR = 1e-12  # shares of the loss below this can be where tiny steps are lost 
     "cohen-r2",
     place="Remark 2",
     title="Nearly balanced gradient descent with a small enough step converges within the guaranteed iterations",
-    statement=r"\eta\le\frac{\delta^{(4n-2)/n}}{6144n^3\|\Lambda_{yx}\|_F^{(6n-4)/n}},\quad"
+    statement=r"\eta\le\frac{\delta^{(4n-2)/n}}{6144n^3\|\Lambda_{yx}\|_F^{(6n-4)/n}},\quad "
     r"\max_j\|W_{j+1}^\top W_{j+1}-W_jW_j^\top\|_F\le\frac{\delta^2}{256n^3\|\Lambda_{yx}\|_F^{2(n-1)/n}}"
     r"\ \Rightarrow\ \phi(t)-\phi^*\le\epsilon\quad\forall\,t\ge\frac{\ln(\phi(0)/\epsilon)}{\eta\delta^{2(n-1)/n}}",
     quick="7 s",

@@ -66,7 +66,7 @@ def _deep_maps(tasks: Tasks, depth: int, key: jax.Array, count: int, step: float
     "cohen-f2",
     place="Figure 2",
     title="From few observations deep networks find the low-rank truth, not the least nuclear norm",
-    statement=r"\min\|W\|_*\ \ \mathrm{s.t.}\ \ W_{ij}=W^*_{ij},\ (i,j)\in\Omega\quad\mathrm{against}\quad"
+    statement=r"\min\|W\|_*\ \ \mathrm{s.t.}\ \ W_{ij}=W^*_{ij},\ (i,j)\in\Omega\quad\mathrm{against}\quad "
     r"W_n\cdots W_1\ \mathrm{trained\ on}\ \sum_{(i,j)\in\Omega}(W_{ij}-W^*_{ij})^2",
     kind="experiment",
     quick="15 s",

@@ -66,7 +66,7 @@ def _train(
     "cohen-f1r",
     place="Figure 1, right",
     title="A convolutional network whose dense layers are each replaced by two trains faster",
-    statement=r"W\ \to\ W_2W_1\ \mathrm{in\ every\ dense\ layer:}\quad"
+    statement=r"W\ \to\ W_2W_1\ \mathrm{in\ every\ dense\ layer:}\quad "
     r"L_{\mathrm{expanded}}(s)<L_{\mathrm{plain}}(s)\ \mathrm{after\ equally\ many\ steps}\ s",
     kind="experiment",
     quick="25 s",

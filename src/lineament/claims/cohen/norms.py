@@ -76,7 +76,7 @@ def norms_diverge(scale: Scale, key: jax.Array) -> Evidence:
     return Evidence(
         checks=[
             *(at_least(f"least of norm − bound, {norm}", excess[norm], 0) for norm in NORMS),
-            at_most("determinants that changed sign", sum(not path.kept for path in right), 0),
+            at_most("determinants that changed sign", sum(not path.kept for path in right + followed), 0),
             at_most("largest of the losses reached", max(path.loss[-1] for path in followed), 1e-8),
             within("least slope of log norm in log loss, loss 1e-8 … 1e-6", min(slopes), -0.51, -0.49),
             within("largest slope of log norm in log loss, loss 1e-8 … 1e-6", max(slopes), -0.51, -0.49),
@@ -146,9 +146,10 @@ def _train(rng: np.random.Generator, d: int, n: int, count: int, key: jax.Array)
         tolerance=1e-12,
     )
     sign = np.prod(np.sign(np.linalg.det(run.layers.values)), axis=-1)
-    # Below rounding of the product float64 layers no longer know the sign: there the values are followed instead.
+    # Once the least value has been near the solver's accuracy, float64 layers no longer know the sign. There the
+    # logarithms of the values are followed instead.
     values = np.linalg.svd(run.end_to_end.values, compute_uv=False)
-    known = values[..., -1] > 1e-12 * values[..., 0]
+    known = np.logical_and.accumulate(values[..., -1] > 1e-6 * values[..., 0], axis=1)
     kept = np.all((sign == sign[:, :1]) | ~known, axis=1)
     return [
         Path(n, signs[i], maps[i], times, run.end_to_end.values[i], run.loss.values[i], bool(kept[i]))

@@ -120,7 +120,7 @@ def _numbers(run: Runs, tasks: Tasks, found: np.ndarray, rank: str) -> dict[str,
     "cohen-s5cp",
     place="Section 5",
     title="A tensor factorisation learns components one by one and finds tensors of low CP rank",
-    statement=r"T=\sum_{r=1}^{R}w_r^1\otimes\cdots\otimes w_r^N,\quad w_r^n(0)\approx0:\quad"
+    statement=r"T=\sum_{r=1}^{R}w_r^1\otimes\cdots\otimes w_r^N,\quad w_r^n(0)\approx0:\quad "
     r"\|w_r^1\otimes\cdots\otimes w_r^N\|\ \mathrm{rise\ one\ by\ one}",
     kind="experiment",
     quick="15 s",
@@ -159,7 +159,7 @@ def cp_components(scale: Scale, key: jax.Array) -> Evidence:
     "cohen-s5ht",
     place="Section 5",
     title="A hierarchical tensor factorisation learns components one by one and finds low hierarchical rank",
-    statement=r"T^{\nu}_q=\sum_{r=1}^{R}V^{\nu}_{qr}\,T^{a}_r\otimes T^{b}_r,\quad V^\nu(0)\approx0:\quad"
+    statement=r"T^{\nu}_q=\sum_{r=1}^{R}V^{\nu}_{qr}\,T^{a}_r\otimes T^{b}_r,\quad V^\nu(0)\approx0:\quad "
     r"\mathrm{rank}\,[T]_\nu\ \mathrm{stays\ low}",
     kind="experiment",
     quick="15 s",

@@ -181,7 +181,7 @@ def diagonal(depth: int) -> tuple[models.Diagonal, Start]:
     "gissin-f6",
     place="Figure 6",
     title="Deep diagonal classifiers find the sparse truth, the better the smaller the start",
-    statement=r"\sigma=w_+^N-w_-^N,\quad\ell=\frac1n\sum_je^{-y_j\langle\sigma,x_j\rangle},\quad"
+    statement=r"\sigma=w_+^N-w_-^N,\quad\ell=\frac1n\sum_je^{-y_j\langle\sigma,x_j\rangle},\quad "
     r"y_j=\mathrm{sign}\langle\sigma^*,x_j\rangle,\quad\sigma^*\propto(8,4,2,1,0,\ldots)",
     kind="experiment",
     quick="6 s",
@@ -222,7 +222,7 @@ def circular(depth: int) -> tuple[models.Circular, Start]:
     "gissin-f7",
     place="Figure 7",
     title="Deep convolutional classifiers find the few frequencies of the truth",
-    statement=r"\hat\sigma=\hat w_1\circ\cdots\circ\hat w_N,\quad"
+    statement=r"\hat\sigma=\hat w_1\circ\cdots\circ\hat w_N,\quad "
     r"\ell=\frac1n\sum_je^{-y_j\langle\sigma,x_j\rangle},\quad|\hat\sigma^*|\propto(3,4,6,12,0,\ldots)",
     kind="experiment",
     quick="6 s",

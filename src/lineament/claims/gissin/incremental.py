@@ -71,7 +71,7 @@ def _ordered(paths: np.ndarray) -> np.ndarray:
     "gissin-f1",
     place="Figure 1",
     title="Four deep models learn their values one after the other",
-    statement=r"\mathrm{sensing,\ quadratic,\ diagonal,\ convolutional\ networks}:\quad"
+    statement=r"\mathrm{sensing,\ quadratic,\ diagonal,\ convolutional\ networks}:\quad "
     r"\sigma_{i+1}\ll\sigma_{i+1}^*\ \mathrm{when}\ \sigma_i\ \mathrm{is\ learnt}",
     kind="experiment",
     quick="9 s",

@@ -21,7 +21,7 @@ BIAS = train.Record("bias", lambda model, problem, weights: model.end_to_end(wei
     "gissin-t5",
     place="Theorem 5, Appendix F",
     title="Quadratic networks move by the modes of depth 2, coupled through the trace and the bias",
-    statement=r"W_0^\top W_0=\sigma_0I:\quad\mathrm{variance\ loss:}\ \dot\sigma_i=\sigma_i(\sigma_i^*-\sigma_i);\quad"
+    statement=r"W_0^\top W_0=\sigma_0I:\quad\mathrm{variance\ loss:}\ \dot\sigma_i=\sigma_i(\sigma_i^*-\sigma_i);\quad "
     r"\mathrm{squared\ loss:}\ \dot\sigma_i=\sigma_i\left(\sigma_i^*-\sigma_i+\tfrac12u\right),"
     r"\ u=\sum_j(\sigma_j^*-\sigma_j)+b^*-b;\quad\mathrm{with\ a\ bias:}\ \dot b=u",
     quick="9 s",
@@ -149,8 +149,8 @@ def _course_figure(
 ) -> fig.Figure:
     panels = []
     for title, run, forecast in zip(("variance loss", "squared loss", "with a bias"), runs, forecasts, strict=True):
-        shown = range(min(run.values.shape[2], 5))
-        marks = [fig.measured(time, run.values[0, :, i], f"σ{'₁₂₃₄₅'[i]}", i) for i in shown]
+        shown = range(4)
+        marks = [fig.measured(time, run.values[0, :, i], f"σ{'₁₂₃₄'[i]}", i) for i in shown]
         marks += [fig.theory(time, forecast.values[0, :, i], "equations") for i in shown]
         if title == "with a bias":
             marks += [fig.reference(time, printed.values[0, :, i], "as printed") for i in shown]

@@ -51,7 +51,7 @@ def descend(rng: np.random.Generator, setting: Setting, count: int, bias: bool) 
     y = np.einsum("rni,i->rn", X[..., :4] ** 2, VALUES).astype(np.float32)
     tile = setting.examples[0] // count
     data = [problems.quadratic_regression(np.tile(a, (tile, 1)), np.tile(b, tile)) for a, b in zip(X, y, strict=True)]
-    W = np.sqrt(START) * np.stack([rotation(rng, d) for _ in range(repeats)]).astype(np.float32)
+    W = (np.sqrt(START) * np.stack([rotation(rng, d) for _ in range(repeats)])).astype(np.float32)
     begin = (W, y.mean(axis=1)) if bias else (W,)
     run = train.descend(
         models.Quadratic(d, bias=bias),
@@ -72,7 +72,7 @@ def descend(rng: np.random.Generator, setting: Setting, count: int, bias: bool) 
     "gissin-f5",
     place="Figure 5",
     title="A trainable bias makes a quadratic network learn its values in turn, and at low rank",
-    statement=r"f(x)=\langle W^\top W,xx^\top\rangle+b,\quad"
+    statement=r"f(x)=\langle W^\top W,xx^\top\rangle+b,\quad "
     r"\sigma(W^{*\top}W^*)=(1,\tfrac12,\tfrac13,\tfrac14,0,\ldots)",
     kind="experiment",
     quick="8 s",

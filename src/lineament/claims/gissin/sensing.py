@@ -103,7 +103,7 @@ def lateness(run: Run, depth: int, setting: Setting) -> np.ndarray:
     "gissin-f4",
     place="Figure 4",
     title="Depth recovers a low-rank matrix from few measurements, one singular value after the other",
-    statement=r"y_k=\langle A_k,W^*\rangle,\ k\le m<d^2,\ \sigma(W^*)=(12,6,4,3,0,\ldots):\quad"
+    statement=r"y_k=\langle A_k,W^*\rangle,\ k\le m<d^2,\ \sigma(W^*)=(12,6,4,3,0,\ldots):\quad "
     r"\mathrm{depth}\ 1\ \mathrm{fails},\ \mathrm{deeper\ networks\ recover}\ W^*",
     kind="experiment",
     quick="9 s",

@@ -20,9 +20,9 @@ DRAWN = {"ratio": 1.5, "s": 0.2, "f": 0.8, "c": 0.6}  # the setting of the figur
     "gissin-t3",
     place="Theorem 3, Appendix B",
     title="By gradient descent at depth two, too, the largest incremental start is exponentially small",
-    statement=r"\eta\le\frac{c}{\sigma_1^*},\ c<2(\sqrt2-1),\ R=\frac{\sigma^*}{\sigma_1^*}:\quad"
+    statement=r"\eta\le\frac{c}{\sigma_1^*},\ c<2(\sqrt2-1),\ R=\frac{\sigma^*}{\sigma_1^*}:\quad "
     r"\frac12\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{2rf}\frac{s}{1-s}\right)^{\frac1{A-1}}\le\sigma_0^{th}\le"
-    r"\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{f}\frac{s}{1-s}\right)^{\frac1{B-1}},\quad"
+    r"\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{f}\frac{s}{1-s}\right)^{\frac1{B-1}},\quad "
     r"A=\frac{\ln(1-cR_i+c^2R_i^2)}{\ln(1-cR_j-c^2R_j^2/4)},\ "
     r"B=\frac{\ln(1-cR_i-c^2R_i^2/4)}{\ln(1-cR_j+c^2R_j^2)}",
     quick="6 s",
@@ -61,7 +61,7 @@ def largest_start_by_descent(scale: Scale, key: jax.Array) -> Evidence:
             at_most("runs in the gap below the first window that are incremental", inside, 0),
         ],
         printed=[at_least("least log(σ₀th / printed lower bound)", np.min(margin), 0)],
-        correction=r"cR_i<\frac{4r(r-1)}{4r^2+1}\ (\Leftrightarrow A>1):\quad"
+        correction=r"cR_i<\frac{4r(r-1)}{4r^2+1}\ (\Leftrightarrow A>1):\quad "
         r"\frac12\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{2rf}\frac{s}{1-s}\right)^{\frac1{A-1}}\le\sigma_0^{th}",
         numbers={
             "exact threshold at r = 2, s = 0.2, f = 0.8, c = 0.5": float(value),
