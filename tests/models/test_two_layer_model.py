@@ -26,7 +26,9 @@ def test_it_computes_a_sum_of_neurons(inputs, hidden, outputs, activation):
     examples = np.random.default_rng(1).normal(size=(5, inputs))
     bend = (lambda z: max(z, 0.0)) if activation == "relu" else (lambda z: z)
     naive = [[sum(a[k, j] * bend(W[j] @ x) for j in range(hidden)) for k in range(outputs)] for x in examples]
-    np.testing.assert_allclose(net.end_to_end((jnp.asarray(W), jnp.asarray(a)))(jnp.asarray(examples)), naive, atol=1e-12)
+    np.testing.assert_allclose(
+        net.end_to_end((jnp.asarray(W), jnp.asarray(a)))(jnp.asarray(examples)), naive, atol=1e-12
+    )
     assert net.shape == (outputs, inputs)
 
 

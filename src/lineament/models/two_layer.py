@@ -5,7 +5,6 @@ from typing import Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .. import checks
