@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import jax
-import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from lineament.claims import all_claims
 
@@ -19,10 +19,10 @@ def blocks(page):
 
 @pytest.fixture(autouse=True)
 def as_a_user():
-    matplotlib.use("Agg")
+    pyplot.switch_backend("Agg")
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
 
 
 def test_the_readme_opens_with_a_snippet_whose_forecast_is_right():

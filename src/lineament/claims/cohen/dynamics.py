@@ -120,7 +120,7 @@ def _gap_panel(times: np.ndarray, gaps: dict) -> fig.Panel:
     "cohen-c1",
     place="Corollary 1",
     title="The end-to-end dynamics are gradient flow with an implicit preconditioner of known eigenvalues",
-    statement=r"\mathrm{vec}(\dot W)=-\mathcal{P}(W)\,\mathrm{vec}(\nabla\ell(W)),\qquad"
+    statement=r"\mathrm{vec}(\dot W)=-\mathcal{P}(W)\,\mathrm{vec}(\nabla\ell(W)),\qquad "
     r"\mathcal{P}(W)\,\mathrm{vec}(u_rv_{r'}^\top)"
     r"=\sum_{j=1}^{n}\sigma_r^{2\frac{n-j}{n}}\sigma_{r'}^{2\frac{j-1}{n}}\ \mathrm{vec}(u_rv_{r'}^\top)",
     quick="2 s",

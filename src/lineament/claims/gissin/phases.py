@@ -40,7 +40,7 @@ def _simulate(start: float, targets: tuple[float, float], s: float, f: float, de
     "gissin-d1",
     place="Definition 1",
     title="Whether two values are learnt one after the other is decided exactly by the closed forms",
-    statement=r"\exists t:\ \sigma_j(t)\le s\,\sigma_j^*<f\,\sigma_i^*\le\sigma_i(t),\qquad"
+    statement=r"\exists t:\ \sigma_j(t)\le s\,\sigma_j^*<f\,\sigma_i^*\le\sigma_i(t),\qquad "
     r"s\in(0,\tfrac14),\ f\in(\tfrac34,1),\ \sigma_0<\sigma_j^*<\sigma_i^*",
     quick="4 s",
     full="45 s",

@@ -103,7 +103,7 @@ def agreement(a: np.ndarray, b: np.ndarray) -> float:
     "gissin-f3",
     place="Appendix D, Figure 3",
     title="The deep toy model first chooses the features that orthogonal matching pursuit chooses",
-    statement=r"\sigma=w_+^5-w_-^5:\quad\frac{|\{\mathrm{first}\ s\ \mathrm{of\ the\ toy\ model}\}\cap"
+    statement=r"\sigma=w_+^5-w_-^5:\quad\frac{|\{\mathrm{first}\ s\ \mathrm{of\ the\ toy\ model}\}\cap "
     r"\{\mathrm{first}\ s\ \mathrm{of\ OMP}\}|}{s}\approx1\ \mathrm{for\ small}\ s",
     kind="experiment",
     quick="5 s",

@@ -41,8 +41,8 @@ def _largest(start: jax.Array, target: jax.Array, step: jax.Array, depth: jax.Ar
     place="Lemma 1, Appendix C",
     title="Small enough steps never overshoot, and depth widens the gap between the first steps of large and small",
     statement=r"N\ge2,\ \sigma_i(0)<\sigma_i^*,\ \eta\le\left(\frac1{\sigma_1^*}\right)^{2-2/N}\ \Rightarrow\ "
-    r"\forall t:\ \sigma_i(t)\le\sigma_i^*;\qquad"
-    r"r_i=\frac{\sigma_i}{\sigma_i^*}:\ \frac{r_i(1)-r_i(0)}{r_j(1)-r_j(0)}\approx"
+    r"\forall t:\ \sigma_i(t)\le\sigma_i^*;\qquad "
+    r"r_i=\frac{\sigma_i}{\sigma_i^*}:\ \frac{r_i(1)-r_i(0)}{r_j(1)-r_j(0)}\approx "
     r"\left(\frac{\sigma_i^*}{\sigma_j^*}\right)^{\frac{N-1}N}",
     quick="2 s",
     full="20 s",
@@ -98,7 +98,7 @@ def single_steps(scale: Scale, key: jax.Array) -> Evidence:
                 0.01,
             )
         ],
-        correction=r"\frac{r_i(1)-r_i(0)}{r_j(1)-r_j(0)}\to1\quad(\sigma_0,\eta\to0),\qquad"
+        correction=r"\frac{r_i(1)-r_i(0)}{r_j(1)-r_j(0)}\to1\quad(\sigma_0,\eta\to0),\qquad "
         r"\frac{w_i(1)-w_i(0)}{w_i^*}:\frac{w_j(1)-w_j(0)}{w_j^*}="
         r"\left(\frac{\sigma_i^*}{\sigma_j^*}\right)^{\frac{N-1}N}\frac{1-r_i(0)}{1-r_j(0)}",
         numbers={

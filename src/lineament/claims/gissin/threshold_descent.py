@@ -21,7 +21,7 @@ DRAWN = {"ratio": 1.5, "s": 0.2, "f": 0.8, "c": 0.6}  # the setting of the figur
     place="Theorem 3, Appendix B",
     title="By gradient descent at depth two, too, the largest incremental start is exponentially small",
     statement=r"\eta\le\frac{c}{\sigma_1^*},\ c<2(\sqrt2-1),\ R=\frac{\sigma^*}{\sigma_1^*}:\quad "
-    r"\frac12\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{2rf}\frac{s}{1-s}\right)^{\frac1{A-1}}\le\sigma_0^{th}\le"
+    r"\frac12\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{2rf}\frac{s}{1-s}\right)^{\frac1{A-1}}\le\sigma_0^{th}\le "
     r"\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{f}\frac{s}{1-s}\right)^{\frac1{B-1}},\quad "
     r"A=\frac{\ln(1-cR_i+c^2R_i^2)}{\ln(1-cR_j-c^2R_j^2/4)},\ "
     r"B=\frac{\ln(1-cR_i-c^2R_i^2/4)}{\ln(1-cR_j+c^2R_j^2)}",

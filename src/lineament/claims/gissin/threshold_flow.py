@@ -20,9 +20,9 @@ ROUNDING = -1e-12  # a bound may be touched to rounding
     "gissin-t2",
     place="Theorem 2, Appendix A",
     title="The largest incremental start is exponentially small at depth two and polynomially small beyond",
-    statement=r"N=2:\ s\sigma_j^*\left(\frac{s}{rf}\right)^{\frac{1}{(1-f)(r-1)}}\le\sigma_0^{th}\le"
+    statement=r"N=2:\ s\sigma_j^*\left(\frac{s}{rf}\right)^{\frac{1}{(1-f)(r-1)}}\le\sigma_0^{th}\le "
     r"s\sigma_j^*\left(\frac{s}{rf}\right)^{\frac{1-s}{r-1}};\quad "
-    r"N\ge3:\ s\sigma_j^*\left(\frac{(1-f)(r-1)}{1+(1-f)(r-1)}\right)^{\frac{N}{N-2}}\le\sigma_0^{th}\le"
+    r"N\ge3:\ s\sigma_j^*\left(\frac{(1-f)(r-1)}{1+(1-f)(r-1)}\right)^{\frac{N}{N-2}}\le\sigma_0^{th}\le "
     r"s\sigma_j^*\left(\frac{r-1}{r-s}\right)^{\frac{N}{N-2}}",
     quick="8 s",
     full="30 s",
