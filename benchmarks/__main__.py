@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-CASES = ("modes", "descent", "sensing", "end_to_end", "two_layer")
+CASES = ("modes", "descent", "sensing", "end_to_end", "two_layer", "gissin_f6")
 
 
 def main() -> None:

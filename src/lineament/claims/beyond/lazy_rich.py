@@ -1,0 +1,172 @@
+"""Where training is lazy and where it is rich: learning time, laziness and rank over the plane of λ and target."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from ... import ensembles, models, problems, starts, train
+from ...theory import lambda_modes
+from .. import figure as fig
+from ..evidence import Evidence, at_most
+from ..instances import generator, rotation
+from ..registry import Scale, claim
+
+INPUTS, HIDDEN, OUTPUTS = 6, 8, 2
+SHARES = np.array([1.0, 0.5])  # of the target's two singular values
+CHANGE = 0.1  # of the kernel, up to which training counts as lazy
+TIMES = np.r_[0.0, np.geomspace(1e-6, 1e5, 500)]
+GRAMS = (
+    "end_to_end",
+    train.Record("first", lambda model, problem, layers: layers[0].T @ layers[0], ("i", "j")),
+    train.Record("second", lambda model, problem, layers: layers[1] @ layers[1].T, ("o", "p")),
+)
+
+
+class Map(NamedTuple):
+    """What is read off each run, (sign of λ, target, |λ|): of the weaker mode where a mode is meant."""
+
+    time: np.ndarray
+    laziness: np.ndarray
+    rank: np.ndarray
+
+
+@claim(
+    "beyond-lazy-rich",
+    place="Kunin et al. 2024; Dominé et al. 2025",
+    title="One closed form draws the whole map from lazy to rich training",
+    statement=r"\dot\sigma=\sqrt{\lambda^2+4\sigma^2}\,(\sigma^*-\sigma),\qquad\sigma(0)=0,\qquad "
+    r"\sigma(W_1^\infty)^2=\sqrt{\sigma^{*2}+\lambda^2/4}-\lambda/2",
+    quick="10 s",
+    full="60 s",
+)
+def lazy_and_rich(scale: Scale, key: jax.Array) -> Evidence:
+    """Flow of two-layer networks over λ and the size of the target, with the closed form's contours over it.
+
+    One layer starts at zero, the other as √|λ| times an isometry: the first for λ < 0 (Varre et al.'s start, λ = −2γ),
+    the second for λ > 0. Measured are the time at which the weaker mode is half learnt, the share of it that is learnt
+    before its tangent kernel has changed by a tenth, and the effective rank of W1 at the end.
+    """
+    rng = generator(key)
+    balances = np.geomspace(1e-3, 1e2, 21 if scale == "quick" else 41)
+    targets = np.geomspace(1e-2, 10, 13 if scale == "quick" else 25)
+    left, right = rotation(rng, OUTPUTS), rotation(rng, INPUTS)[:, :OUTPUTS]
+    measured = _measure(_run(balances, targets, left, right, key), balances, targets, left, right)
+    weaker = SHARES.min() * targets[:, None]
+    time = lambda_modes.time_to(weaker / 2, weaker, 0.0, balances)
+    lazy = lambda_modes.laziness(weaker, 0.0, balances, CHANGE)
+    rank = np.stack([_rank(_first_layer(sign * balances, targets)) for sign in (-1, 1)])
+    return Evidence(
+        checks=[
+            at_most("worst relative gap of the learning time", np.abs(measured.time / time - 1).max(), 1e-3),
+            at_most("worst gap of laziness", np.abs(measured.laziness - lazy).max(), 1e-3),
+            at_most("worst gap of the first layer's rank", np.abs(measured.rank - rank).max(), 1e-6),
+        ],
+        numbers={
+            "largest rank, first layer large": float(measured.rank[0].max()),
+            "largest rank, second layer large": float(measured.rank[1].max()),
+            "runs": float(measured.time.size),
+        },
+        settings={"inputs, hidden, outputs": (INPUTS, HIDDEN, OUTPUTS), "|λ|": "1e-3 … 1e2", "σ*": "1e-2 … 10"},
+        figure=_figure(balances, targets, measured),
+        remarks=[
+            "Speed and laziness know only |λ|. The first layer's rank knows its sign: with the second layer large, W1 "
+            "holds the target's directions alone, however large λ is."
+        ],
+    )
+
+
+def _run(
+    balances: np.ndarray, targets: np.ndarray, left: np.ndarray, right: np.ndarray, key: jax.Array
+) -> list[np.ndarray]:
+    """Products and Grams of both layers at the times, (sign, target, balance, time, …), and W1 at the end."""
+    net = models.DeepLinear((INPUTS, HIDDEN, OUTPUTS))
+    first, nothing = (np.asarray(layer) for layer in starts.shaped(net, key, 0.5))
+    second = np.asarray(starts.orthonormal(jax.random.fold_in(key, 1), OUTPUTS, HIDDEN))
+    root = np.sqrt(np.tile(balances, targets.size))[:, None, None]
+    zero = np.zeros((root.size, *first.shape)), np.zeros((root.size, *nothing.shape))
+    start = ensembles.Ensemble(
+        (
+            jnp.asarray(np.concatenate([root * first, zero[0]])),
+            jnp.asarray(np.concatenate([zero[1], root * second])),
+        )
+    )
+    maps = np.tile(np.repeat(targets, balances.size), 2)[:, None, None] * ((left * SHARES) @ right.T)
+    problem = ensembles.ensemble(problems.whitened, jnp.asarray(maps))
+    run = train.flow(net, problem, start, times=TIMES, record=GRAMS, rtol=1e-9, tolerance=1e-18)
+    lead = (2, targets.size, balances.size, TIMES.size)
+    grams = [run[name].values.reshape(*lead, *run[name].shape[2:]) for name in ("end_to_end", "first", "second")]
+    return [*grams, np.asarray(train.final(run, start).stacked[0]).reshape(*lead[:3], HIDDEN, INPUTS)]
+
+
+def _measure(
+    grams: list[np.ndarray], balances: np.ndarray, targets: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> Map:
+    """Read the weaker mode, its kernel and the rank of W1 off the runs."""
+    product, first, second, end = grams
+    u, v = left[:, -1], right[:, -1]
+    strength = np.einsum("o,...oi,i->...", u, product, v) / (SHARES.min() * targets[:, None, None])
+    kernel = np.einsum("i,...ij,j->...", v, first, v) + np.einsum("o,...op,p->...", u, second, u)
+    time, lazy = np.empty(strength.shape[:3]), np.empty(strength.shape[:3])
+    for index in np.ndindex(*time.shape):
+        time[index] = np.exp(_crossing(np.log(TIMES[1:]), strength[index][1:], 0.5))
+        grown = kernel[index] / kernel[index][0]
+        lazy[index] = 1.0 if grown[-1] < 1 + CHANGE else _crossing(strength[index], grown, 1 + CHANGE)
+    return Map(time, lazy, _rank(np.linalg.svd(end, compute_uv=False)))
+
+
+def _crossing(x: np.ndarray, y: np.ndarray, level: float) -> float:
+    """Where y, rising with x, crosses the level: by a cubic through the points around it."""
+    after = int(np.argmax(y >= level))
+    near = slice(max(after - 4, 0), after + 4)
+    roots = CubicSpline(x[near], y[near]).solve(level, extrapolate=False)
+    inside = roots[(roots >= x[after - 1]) & (roots <= x[after])]
+    return float(inside[0])
+
+
+def _first_layer(balance: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The closed singular values of W1 at the end, (target, balance, value); inputs beyond the target have σ* = 0."""
+    sigma = np.pad(SHARES, (0, INPUTS - SHARES.size)) * targets[:, None, None]
+    c = balance[:, None] / 2
+    return np.where(c < 0, np.sqrt(np.hypot(sigma, c) - c), sigma / np.sqrt(np.hypot(sigma, c) + np.abs(c)))
+
+
+def _rank(values: np.ndarray) -> np.ndarray:
+    """The exponential of the entropy of the singular values."""
+    shares = values / values.sum(axis=-1, keepdims=True)
+    return np.exp(-np.sum(np.where(shares > 0, shares * np.log(np.where(shares > 0, shares, 1.0)), 0.0), axis=-1))
+
+
+def _figure(balances: np.ndarray, targets: np.ndarray, measured: Map) -> fig.Figure:
+    fine = np.geomspace(balances[0], balances[-1], 80), np.geomspace(targets[0], targets[-1], 60)
+    weaker = SHARES.min() * fine[1][:, None]
+    fields = (
+        (
+            "log₁₀ time to half",
+            np.log10(measured.time[0]),
+            np.log10(lambda_modes.time_to(weaker / 2, weaker, 0.0, fine[0])),
+        ),
+        ("laziness", measured.laziness[0], lambda_modes.laziness(weaker, 0.0, fine[0], CHANGE)),
+        # Just below full rank, or rounding would draw a contour.
+        ("rank of W1, λ < 0", measured.rank[0], np.minimum(_rank(_first_layer(-fine[0], fine[1])), INPUTS - 1e-3)),
+    )
+    panels = [
+        fig.Panel((fig.heat(balances, targets, seen, name), fig.contour(*fine, forecast)), "|λ|", "σ*", "", "log", "log")
+        for name, seen, forecast in fields
+    ]  # fmt: skip
+    ratio, line = (balances / targets[:, None]).ravel(), np.geomspace(1e-4, 1e4, 200)
+    marks = [
+        fig.points(ratio, measured.rank[index].ravel(), f"λ {'<' if index == 0 else '>'} 0", index) for index in (0, 1)
+    ]
+    marks += [fig.theory(line, _rank(_first_layer(sign * line, np.ones(1)))[0], "closed form") for sign in (-1, 1)]
+    panels.append(
+        fig.Panel(tuple(marks), "|λ| / σ*", "rank of W1 at the end", "", "log", "linear", (0.0, INPUTS + 1.0))
+    )
+    return fig.Figure(
+        tuple(panels),
+        "Learning time, laziness and rank (colour, points) lie on the closed form (lines) all over the plane; only a "
+        "large first layer stays of high rank.",
+        2,
+    )
