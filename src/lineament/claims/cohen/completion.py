@@ -87,7 +87,7 @@ def least_nuclear_norm_or_low_rank(scale: Scale, key: jax.Array) -> Evidence:
         step, steps = 3e-3, 8000
     else:
         size, rank, counts, truths, depths = 100, 5, (1000, 1500, 2000, 2500, 3000, 5000), 3, (2, 3, 4)
-        step, steps = 2e-3, 40_000
+        step, steps = 1e-3, 600_000
     tasks = _tasks(rng, size, rank, counts, truths)
     few = counts.index(min(counts, key=lambda m: abs(m - 2 * rank * (2 * size - rank))))
     convex = [
