@@ -40,14 +40,14 @@ def test_help_answers_within_half_a_second():
         begun = time.perf_counter()
         told = subprocess.check_output([sys.executable, "-m", "lineament", "--help"], text=True)
         times.append(time.perf_counter() - begun)
-    assert {"claims", "reproduce", "atlas", "cite"} <= set(told.split())
+    assert {"claims", "reproduce", "atlas", "forecast", "data", "cite"} <= set(told.split())
     # What makes it slow is what it imports, and that does not depend on how busy the machine is.
     code = f"import sys, lineament.cli; print([name for name in {HEAVY} if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
     assert min(times) < 2.0, "even a busy machine is not that slow"
 
 
-@pytest.mark.parametrize("command", ["claims", "reproduce", "atlas", "cite"])
+@pytest.mark.parametrize("command", ["claims", "reproduce", "atlas", "forecast", "data", "cite"])
 def test_every_command_explains_itself(command):
     told = CliRunner().invoke(cli.app, [command, "--help"])
     assert told.exit_code == 0

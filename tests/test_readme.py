@@ -45,6 +45,17 @@ def test_the_guide_runs(monkeypatch):
     assert "gissin-mine" in registry._registry
 
 
+@pytest.mark.parametrize("page", ["docs/guide_forecast.md", "docs/guide_torch.md"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_other_guides_run(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    snippets = blocks(page)
+    assert snippets
+    scope = {}
+    for snippet in snippets:
+        exec(snippet, scope)
+
+
 def test_the_table_of_claims_lists_every_claim():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     table = text.split("<!-- claims:")[1].split("<!-- end of claims -->")[0]

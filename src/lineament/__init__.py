@@ -7,12 +7,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import claims, measure, models, problems, starts, theory, train
+    from . import claims, data, measure, models, problems, starts, theory, torch, train
     from .ensembles import Ensemble, ensemble, stack
+    from .forecasting import forecast
     from .report import plot
     from .train import Diverged, Record, descend, final, flow
 
-_MODULES = ("claims", "measure", "models", "problems", "starts", "theory", "train")
+_MODULES = ("claims", "data", "measure", "models", "problems", "starts", "theory", "torch", "train")
 _NAMES = {
     "plot": "lineament.report",
     "Ensemble": "lineament.ensembles",
@@ -23,6 +24,7 @@ _NAMES = {
     "descend": "lineament.train",
     "final": "lineament.train",
     "flow": "lineament.train",
+    "forecast": "lineament.forecasting",
 }
 __version__ = "0.1.0"
 __all__ = [
@@ -30,10 +32,12 @@ __all__ = [
     "Ensemble",
     "Record",
     "claims",
+    "data",
     "descend",
     "ensemble",
     "final",
     "flow",
+    "forecast",
     "measure",
     "models",
     "plot",
@@ -41,6 +45,7 @@ __all__ = [
     "stack",
     "starts",
     "theory",
+    "torch",
     "train",
 ]
 

@@ -50,6 +50,16 @@ def _whole(least: int) -> Callable[[str], int]:
     return parse
 
 
+def _positive(given: str | float) -> float:
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise typer.BadParameter(f"{given!r} is not a positive number")
+    return number
+
+
 Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Claims, by their id.", show_default=False)]
 PaperOption = Annotated[str | None, typer.Option("--paper", metavar="KEY", help="Only the claims of this paper.")]
 ScaleOption = Annotated[Scale, typer.Option(help="Seconds on two cores, or the paper's own size.")]
@@ -185,6 +195,139 @@ def atlas(
         kept = f"{len(made.outcomes)} of {made.wanted} claims are kept"
         _interrupted(f"{kept}; give the same command without --fresh to go on")
     raise typer.Exit(_code(made.outcomes))
+
+
+@app.command()
+def forecast(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A .npz or .csv file, or a bundled data set such as diabetes.")
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="The column to predict: its name, or number.", show_default="the last"),
+    ] = None,
+    depth: Annotated[int, typer.Option(parser=_whole(1), metavar="N", help="Layers of the network.")] = 2,
+    start: Annotated[float, typer.Option(parser=_positive, metavar="SCALE", help="Scale of the start.")] = 1e-3,
+    lr: Annotated[
+        float | None,
+        typer.Option(parser=_positive, metavar="ETA", help="Step size.", show_default="a 20th of the largest stable"),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            parser=_whole(1), metavar="K", help="Steps to look ahead.", show_default="until 99.9 % is learnt"
+        ),
+    ] = None,
+    whiten: Annotated[bool, typer.Option("--whiten", help="Whiten the inputs.")] = False,
+    classes: Annotated[bool, typer.Option("--classes", help="Take the numbers of the target as classes.")] = False,
+    train: Annotated[bool, typer.Option("--train", help="Train the network too, and compare.")] = False,
+    seed: SeedOption = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page with figures, and JSON, here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
+) -> None:
+    """Forecast what a deep linear network will learn from a table, and when, before it is trained.
+
+    Features are centred and standardised, targets centred; words as targets name classes. Rows with missing values and
+    constant columns are left out, and it is said so. The exit code is 0 whatever training shows: a forecast that
+    differs is a finding.
+    """
+    if out is not None:
+        _writable("--out", out)
+    from lineament.data import tables
+    from lineament.forecasting import forecast_table
+
+    try:
+        table = tables.read(data, target)
+        made = forecast_table(
+            table, depth=depth, start=start, lr=lr, steps=steps, whiten=whiten, classes=classes or None, seed=seed
+        )
+    except ValueError as error:
+        _refuse("DATA", str(error))
+    run = None
+    if train:
+        from lineament.forecasting import train as train_network
+        from lineament.report import batch
+
+        batch.prepare()
+        run = train_network(made)
+    if as_json:
+        from lineament.report import forecast_words
+
+        typer.echo(forecast_words.to_json(made, run))
+    else:
+        from lineament.report import forecast_console
+
+        forecast_console.show(made, run)
+    if out is not None:
+        from lineament.report import forecast_page
+
+        named = {"target": target, "depth": depth, "start": start, "lr": lr, "steps": steps, "whiten": whiten}
+        named |= {"classes": classes, "train": train, "seed": seed}
+        page = forecast_page.write(out, made, run, forecast_page.command_line(data, named))
+        if not as_json:
+            typer.echo(page)
+
+
+sets = typer.Typer(help="List, fetch, verify and show data sets.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(sets, name="data")
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data sets by name; all if none.")]
+
+
+@sets.command("list")
+def list_data(names: Names = None) -> None:
+    """List the data sets, what they are and whether they are at hand; with names, all that is known of each."""
+    from lineament.report import datasets
+
+    if not names:
+        datasets.list_sets()
+    for name in _sets(names or ()):
+        datasets.describe(name)
+
+
+@sets.command()
+def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME", help="Data sets by name.")]) -> None:
+    """Download what data sets lack into the user's cache, checking every file; those at hand are left alone."""
+    from lineament.report import datasets
+
+    try:
+        datasets.fetch(_sets(names))
+    except (ValueError, FileNotFoundError) as error:
+        _refuse("NAME", str(error))
+
+
+@sets.command()
+def verify(names: Names = None) -> None:
+    """Check the files of data sets against their checksums. The exit code is 1 when one is missing or altered."""
+    from lineament.data import catalogue
+    from lineament.report import datasets
+
+    raise typer.Exit(0 if datasets.verify(_sets(names or catalogue.names())) else 1)
+
+
+@sets.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set by name.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.png", help="Where to save the contact sheet.")],
+    partial: Annotated[bool, typer.Option("--partial", help="Make do with the training batches at hand.")] = False,
+) -> None:
+    """Save a contact sheet: the first training images of every class."""
+    from lineament.data import catalogue
+    from lineament.report import datasets
+
+    _sets([name])
+    try:
+        typer.echo(datasets.show(catalogue.load(name, partial=partial), out))
+    except (ValueError, FileNotFoundError) as error:
+        _refuse("NAME" if out.suffix.lower() == ".png" else "--out", str(error))
+
+
+def _sets(names: Sequence[str]) -> Sequence[str]:
+    from lineament.data import catalogue
+
+    try:
+        return [catalogue.entry(name).name for name in names]
+    except ValueError as error:
+        _refuse("NAME", str(error))
 
 
 @app.command()

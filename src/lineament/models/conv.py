@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .linear import Layers
+from .patches import patches, pool
 
 CHUNK = 2048  # patches of all of a large data set at once would not fit in memory
 
@@ -46,7 +47,8 @@ class Images(eqx.Module):
         """What the convolutions hand to the first dense layer."""
         h = X.reshape(X.shape[0], *self.image)
         for kernel, bias in zip(self.kernels, self.kernel_biases, strict=True):
-            h = _pool(jax.nn.relu(_patches(h, round((kernel.shape[0] // h.shape[-1]) ** 0.5)) @ kernel + _over(bias)))
+            size = round((kernel.shape[0] // h.shape[-1]) ** 0.5)
+            h = pool(jax.nn.relu(patches(h, (size, size)) @ kernel + _over(bias)))
         return h.reshape(h.shape[0], -1)
 
     def __call__(self, X: Float[Array, "n pixels"]) -> Float[Array, "n out"]:
@@ -173,23 +175,6 @@ def _split(W: Float[Array, "out in"], depth: int, keys) -> Layers:
     out, r = W.shape[0], values.shape[0]
     frames = [Vt.T, *(jax.random.orthogonal(next(keys), out, dtype=W.dtype)[:, :r] for _ in range(depth - 1)), U]
     return tuple((after * root[None, :]) @ before.T for before, after in pairwise(frames))
-
-
-def _patches(h: Float[Array, "n y x c"], kernel: int) -> Float[Array, "n y x patch"]:
-    """Every pixel's neighbourhood, flattened as (row, column, channel), zeros beyond the edge.
-
-    Convolution is then one matrix product: on a CPU `lax.conv` inside a loop is many times slower.
-    """
-    reach = kernel // 2
-    padded = jnp.pad(h, ((0, 0), (reach, reach), (reach, reach), (0, 0)))
-    height, width = h.shape[1:3]
-    windows = [padded[:, i : i + height, j : j + width] for i in range(kernel) for j in range(kernel)]
-    return jnp.concatenate(windows, axis=-1)
-
-
-def _pool(h: Float[Array, "n y x c"]) -> Float[Array, "n y2 x2 c"]:
-    n, height, width, channels = h.shape
-    return h.reshape(n, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
 
 
 def _over(bias: Float[Array, " c"]) -> Float[Array, "1 1 1 c"]:

@@ -1,0 +1,190 @@
+"""What each data set is: its files with their checksums, where it comes from, on what terms."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import cifar, frequency, gaussian, photos
+from .download import File
+from .idx import read_idx
+from .images import Images
+from .mnist import SHA256, small_digits
+
+_CIFAR10 = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+_CIFAR100 = "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"
+_MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+_FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
+_KRIZHEVSKY = "Krizhevsky, Learning multiple layers of features from tiny images, 2009"
+
+CIFAR10_FILES = tuple(
+    File(f"cifar-10-batches-bin/{name}", f"sha256:{digest}", _CIFAR10, f"cifar-10-batches-bin/{name}")
+    for name, digest in (
+        ("data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
+        ("data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
+        ("data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
+        ("data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
+        ("data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
+        ("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
+    )
+)
+_CIFAR100_FILES = tuple(
+    File(f"cifar-100-binary/{name}", f"sha1:{digest}", _CIFAR100, f"cifar-100-binary/{name}")
+    for name, digest in (
+        ("train.bin", "e207cd2e05b73b1393c74c7f5e7bea451d63e08e"),
+        ("test.bin", "8fb6623e830365ff53cf14adec797474f5478006"),
+    )
+)
+_MAMMAL_FILES = tuple(
+    File(
+        f"cifar-100-small-mammals/{name}",
+        f"sha256:{digest}",
+        _CIFAR100,
+        f"cifar-100-binary/{name}",
+        cifar.SMALL_MAMMALS,
+    )
+    for name, digest in (
+        ("train.bin", "f84f8f58be1908c141bbdd6ee0bdf19f28dcc96920edd57ddaf07ab7a757893e"),
+        ("test.bin", "8d3abcbad34b079eb2fc89009beb80dc3f0a12c2eedafd4672945e2561e33c68"),
+    )
+)
+_MNIST_FILES = tuple(File(f"mnist/{name}", f"sha256:{digest}", f"{_MNIST}{name}") for name, digest in SHA256.items())
+_FASHION_FILES = tuple(
+    File(f"fashion-mnist/{name}", f"md5:{digest}", f"{_FASHION}{name}")
+    for name, digest in (
+        ("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
+        ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
+        ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
+        ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
+    )
+)
+_GARMENTS = (
+    "T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A data set.
+
+    Attributes:
+        name: What it is called here.
+        title: What it is.
+        shape: Height, width and channels.
+        classes: How many classes.
+        train: How many training images.
+        test: How many test images.
+        source: Where it comes from.
+        licence: On what terms.
+        citation: Whom to cite; empty if nobody.
+        read: Reads it from a data folder; the flag allows for missing training batches.
+        files: The files it needs; none for data sets that are computed or come with a package.
+    """
+
+    name: str
+    title: str
+    shape: tuple[int, int, int]
+    classes: int
+    train: int
+    test: int
+    source: str
+    licence: str
+    citation: str
+    read: Callable[[Path, bool], Images]
+    files: tuple[File, ...] = ()
+
+
+def _cifar10(*classes: str) -> Callable[[Path, bool], Images]:
+    def read(root: Path, partial: bool) -> Images:
+        data = cifar.read_cifar10(root / "cifar-10-batches-bin", partial)
+        return data.subset(classes) if classes else data
+
+    return read
+
+
+def _idx(folder: str, title: str, classes: tuple[str, ...]) -> Callable[[Path, bool], Images]:
+    def read(root: Path, partial: bool) -> Images:
+        arrays = [read_idx(root / folder / name) for name in SHA256]
+        return Images(
+            cifar.unit(arrays[0])[..., None],
+            arrays[1].astype(np.int64),
+            cifar.unit(arrays[2])[..., None],
+            arrays[3].astype(np.int64),
+            classes,
+            title,
+        )
+
+    return read
+
+
+def _digits(root: Path, partial: bool) -> Images:
+    found = small_digits()
+    names = tuple(str(digit) for digit in range(10))
+    return Images(
+        found.images[..., None],
+        found.labels.astype(np.int64),
+        found.test_images[..., None],
+        found.test_labels.astype(np.int64),
+        names,
+        found.name,
+    )
+
+
+_NUMERALS = tuple(str(digit) for digit in range(10))
+_TORONTO = "www.cs.toronto.edu/~kriz/cifar.html"
+_NO_LICENCE = "none stated"
+CATALOGUE = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "cifar-10", "CIFAR-10", (32, 32, 3), 10, 50_000, 10_000, _TORONTO, _NO_LICENCE, _KRIZHEVSKY,
+            _cifar10(), CIFAR10_FILES,
+        ),
+        Entry(
+            "cats-dogs", "cats and dogs of CIFAR-10", (32, 32, 3), 2, 10_000, 2000, _TORONTO, _NO_LICENCE,
+            _KRIZHEVSKY, _cifar10("cat", "dog"), CIFAR10_FILES,
+        ),
+        Entry(
+            "cats-horses", "cats and horses of CIFAR-10", (32, 32, 3), 2, 10_000, 2000, _TORONTO, _NO_LICENCE,
+            _KRIZHEVSKY, _cifar10("cat", "horse"), CIFAR10_FILES,
+        ),
+        Entry(
+            "cifar-100", "CIFAR-100, fine classes", (32, 32, 3), 100, 50_000, 10_000, _TORONTO, _NO_LICENCE,
+            _KRIZHEVSKY, lambda root, partial: cifar.read_cifar100(root / "cifar-100-binary"), _CIFAR100_FILES,
+        ),
+        Entry(
+            "small-mammals", "small mammals, coarse class 16 of CIFAR-100", (32, 32, 3), 5, 2500, 500, _TORONTO,
+            _NO_LICENCE, _KRIZHEVSKY,
+            lambda root, partial: cifar.read_small_mammals(root / "cifar-100-small-mammals"), _MAMMAL_FILES,
+        ),
+        Entry(
+            "mnist", "MNIST, handwritten digits", (28, 28, 1), 10, 60_000, 10_000, "yann.lecun.com/exdb/mnist",
+            "CC BY-SA 3.0", "LeCun et al., Gradient-based learning applied to document recognition, 1998",
+            _idx("mnist", "MNIST", _NUMERALS), _MNIST_FILES,
+        ),
+        Entry(
+            "fashion-mnist", "Fashion-MNIST, garments", (28, 28, 1), 10, 60_000, 10_000,
+            "github.com/zalandoresearch/fashion-mnist", "MIT",
+            "Xiao et al., Fashion-MNIST: a novel image dataset for benchmarking machine learning algorithms, 2017",
+            _idx("fashion-mnist", "Fashion-MNIST", _GARMENTS), _FASHION_FILES,
+        ),
+        Entry(
+            "digits", "handwritten digits that come with scikit-learn", (8, 8, 1), 10, 1500, 297,
+            "UCI, optical recognition of handwritten digits", "CC BY 4.0", "Alpaydin & Kaynak 1998", _digits,
+        ),
+        Entry(
+            "photographs", "patches of photographs that come with scikit-image", (16, 16, 1), 8, 2000, 800,
+            "scikit-image", "CC0 and public domain", "van der Walt et al., scikit-image, 2014",
+            lambda root, partial: photos.photographs(),
+        ),
+        Entry(
+            "natural-gaussian", "Gaussian images with a natural spectrum", (16, 16, 1), 2, 2000, 1000, "computed",
+            "CC0", "", lambda root, partial: gaussian.natural_gaussian(),
+        ),
+        Entry(
+            "frequency", "points separated by ten waves", (1, 1, 2), 2, 10_000, 1000, "computed", "CC0",
+            "Hacohen & Weinshall 2021, Appendix D.3", lambda root, partial: frequency.frequency_images(),
+        ),
+    )
+}  # fmt: skip

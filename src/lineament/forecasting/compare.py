@@ -1,0 +1,191 @@
+"""Train the network that a forecast describes, and lay the measurement over the forecast.
+
+The trainer knows the second moments, the start, the step size and the number of steps. It moves the layers, in JAX; the
+forecast's path was found from the map alone, in NumPy, and is only read when the run is over.
+"""
+
+import time as clock
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import paths
+from .components import HALF
+from .paths import MATTERS, Path
+from .result import Forecast
+
+Array = NDArray[np.float64]
+
+TIME_BAR = 0.1
+"""How far anything may come earlier or later than forecast, as a share of its time.
+
+Descent with steps η takes log(1 + ηλ)/λ where the flow takes η. At the recommended η, where ηλ ≤ 0.1, all of training
+may run up to about 5 % fast or slow, whatever the start.
+"""
+
+LOSS_BAR = 0.02
+"""How far the loss may lie outside what was forecast for times within `TIME_BAR`, as a share of what can be learnt."""
+
+RECORDS = 400
+"""Points at which the run is looked at."""
+
+
+class Gap(NamedTuple):
+    """How far forecast and measurement are apart, and how far they may be."""
+
+    name: str
+    value: float
+    bar: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gap is within the bar; a gap that is not a number is not."""
+        return self.value <= self.bar
+
+
+class Halfway(NamedTuple):
+    """When a component that matters was to be half learnt, and when it was, in steps."""
+
+    number: int
+    forecast: float
+    measured: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A forecast beside the run it forecast.
+
+    Attributes:
+        steps: at which the run was looked at.
+        loss: measured training loss there.
+        forecast: what was forecast.
+        share: measured share of every component (or mode) that is learnt, (step, component).
+        halfway: for every component that matters and was to be half learnt in the run.
+        gaps: what the verdict is read from.
+        diverged_at: the step at which the loss ceased to be finite, or None.
+        widths: of the network that was trained, inputs first.
+        seconds: how long training took.
+    """
+
+    steps: NDArray[np.int64]
+    loss: Array
+    forecast: Array
+    share: Array
+    halfway: tuple[Halfway, ...]
+    gaps: tuple[Gap, ...]
+    diverged_at: int | None
+    widths: tuple[int, ...]
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """The largest difference of the loss from the forecast at the same step, as a share of the first loss."""
+        return _worst((self.loss - self.forecast) / self.forecast[0])
+
+    @property
+    def holds(self) -> bool:
+        """Whether every gap is within its bar."""
+        return all(gap.passed for gap in self.gaps)
+
+    @property
+    def verdict(self) -> str:
+        """`holds` or `differs`, as of an experiment."""
+        return "holds" if self.holds else "differs"
+
+
+def train(forecast: Forecast) -> Comparison:
+    """Train the network of a forecast by gradient descent and compare.
+
+    Raises:
+        ValueError: if JAX computes in float32, where the comparison would mean little.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    from lineament import starts
+    from lineament.models import DeepLinear
+    from lineament.problems import regression_from_moments
+    from lineament.train import descend
+
+    if not jax.config.read("jax_enable_x64"):
+        raise ValueError('training is compared in float64; call jax.config.update("jax_enable_x64", True) first')
+    begun = clock.perf_counter()
+    m = forecast.moments
+    sxx, syx, back = m.sxx, m.syx, forecast.directions.T
+    if forecast.whiten:
+        V = forecast.directions
+        sxx, syx, back = V.T @ m.sxx @ V, m.syx @ V, np.eye(V.shape[1])
+    outputs, inputs = syx.shape
+    net = DeepLinear((inputs, *[min(outputs, inputs)] * (forecast.depth - 1), outputs))
+    layers = starts.balanced(net, map=jnp.asarray(forecast.W0 @ back))
+    problem = regression_from_moments(sxx, syx, m.syy)
+    at = _looked_at(forecast.steps)
+    run = descend(
+        net, problem, layers, step=forecast.lr, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
+        on_divergence="keep",
+    )  # fmt: skip
+    seconds = clock.perf_counter() - begun
+    loss = run.loss.values
+    with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges ends in infinities
+        measured = Path(forecast.lr * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T))
+    expected = np.interp(measured.time, forecast.time, forecast.loss)
+    halfway = _halfway(forecast, measured)
+    off = _outside(forecast, measured.time, loss)
+    gaps = [Gap("loss outside the forecast for nearby times, as a share of what can be learnt", off, LOSS_BAR)]
+    if halfway:
+        late = _worst(np.array([each.measured / each.forecast - 1 for each in halfway if each.forecast > 0]))
+        gaps.append(Gap("largest gap of a half-learning step, as a share of it", late, TIME_BAR))
+    diverged = int(run.diverged_at)
+    return Comparison(
+        at,
+        loss,
+        expected,
+        measured.share,
+        halfway,
+        tuple(gaps),
+        None if diverged < 0 else diverged,
+        net.widths,
+        seconds,
+    )
+
+
+def _looked_at(steps: int) -> NDArray[np.int64]:
+    """Steps at which to record: even in steps, and even in their logarithm, for what is learnt first."""
+    linear, early = np.linspace(0, steps, RECORDS // 2 + 1), np.geomspace(1, steps, RECORDS // 2)
+    return np.unique(np.rint(np.concatenate([linear, early])).astype(np.int64))
+
+
+def _read(forecast: Forecast, maps: Array) -> tuple[Array, Array, Array]:
+    """Share, spill and loss left of measured maps; of modes where inputs are whitened."""
+    if not forecast.whiten:
+        return paths.shares(maps, forecast.target, forecast.variances)
+    U, s, Vt = np.linalg.svd(forecast.target, full_matrices=False)
+    kept = len(forecast.components)
+    inside = np.einsum("ki,tkj,ij->ti", U[:, :kept], maps, Vt[:kept])
+    share = inside / s[:kept]
+    gap = np.sum((maps - forecast.target) ** 2, axis=(1, 2))
+    return share, gap - np.sum((inside - s[:kept]) ** 2, axis=1), 0.5 * gap
+
+
+def _halfway(forecast: Forecast, measured: Path) -> tuple[Halfway, ...]:
+    learnable = sum(each.explained for each in forecast.components)
+    when = paths.first_passage(measured, HALF)
+    return tuple(
+        Halfway(each.number, forecast.step_of(each.half), float(when[each.number - 1] / forecast.lr))
+        for each in forecast.components
+        if each.explained >= MATTERS * learnable and np.isfinite(each.half)
+    )
+
+
+def _outside(forecast: Forecast, time: Array, loss: Array) -> float:
+    """How far the loss ever leaves the band of forecasts for times within the bar: the loss of a flow only falls."""
+    high = np.interp((1 - TIME_BAR) * time, forecast.time, forecast.loss)
+    low = np.interp((1 + TIME_BAR) * time, forecast.time, forecast.loss, right=forecast.floor)
+    return _worst(np.maximum(np.maximum(loss - high, low - loss), 0.0) / forecast.path.left[0])
+
+
+def _worst(gaps: Array) -> float:
+    """The largest absolute value; not a number if any is not."""
+    return float(np.max(np.abs(gaps))) if gaps.size else 0.0

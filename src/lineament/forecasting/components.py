@@ -1,0 +1,96 @@
+"""The components of a forecast: what each is made of, what it explains, when it is learnt, and what comes next."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lineament.theory import phases
+from lineament.theory.layers import ROUNDING
+
+from .moments import Moments
+from .paths import DONE, MATTERS, Path, first_passage
+from .result import Component, Phase
+
+Array = NDArray[np.float64]
+
+BEGUN, HALF = 0.1, 0.5
+"""Shares at which a component has begun to be learnt, and is half learnt."""
+
+NAMED = 3
+"""Features and outputs that are named for each component."""
+
+
+class Modes(NamedTuple):
+    """The singular value decomposition of the target on whitened inputs."""
+
+    U: Array
+    s: Array
+    Vt: Array
+
+
+def strengths(modes: Modes) -> Array:
+    """The singular values that are not rounding; the target has so many modes."""
+    return modes.s[modes.s > ROUNDING * max(modes.U.shape[0], modes.Vt.shape[1]) * modes.s[0]]
+
+
+def components(
+    moments: Moments, path: Path, V: Array, d: Array, target: Array, modes: Modes | None
+) -> tuple[Component, ...]:
+    """Every component, or every mode of the target where inputs are whitened.
+
+    Args:
+        moments: of the table.
+        path: what is learnt over time.
+        V: from features to components, (columns, component).
+        d: the variance of every component.
+        target: the best map on components.
+        modes: of the target, where inputs are whitened.
+    """
+    if modes is None:
+        loadings, effects, variances = V, target, d
+    else:
+        kept = len(strengths(modes))
+        loadings, effects = V @ modes.Vt[:kept].T, modes.U[:, :kept] * modes.s[:kept]
+        loadings = loadings / np.linalg.norm(loadings, axis=0)
+        variances = np.ones(kept)
+    strength = np.linalg.norm(effects, axis=0)
+    explained = variances * strength**2 / np.trace(moments.syy)
+    begins, half, ends = (first_passage(path, share) for share in (BEGUN, HALF, DONE))
+    return tuple(
+        Component(
+            number=j + 1,
+            variance=float(variances[j]),
+            strength=float(strength[j]),
+            explained=float(explained[j]),
+            begins=float(begins[j]),
+            half=float(half[j]),
+            ends=float(ends[j]),
+            features=_largest(moments.features, loadings[:, j]),
+            outputs=_largest(moments.outputs, effects[:, j]),
+        )
+        for j in range(len(strength))
+    )
+
+
+def phases_of(found: tuple[Component, ...], depth: int, whiten: bool) -> tuple[Phase, ...]:
+    """Whether components that matter are learnt one after the other (Gissin et al. 2020, Definition 1)."""
+    learnable = sum(each.explained for each in found)
+    mattering = [each for each in found if each.explained >= MATTERS * learnable and np.isfinite(each.half)]
+    ordered = sorted(mattering, key=lambda each: each.half)
+    return tuple(_phase(first, second, depth, whiten) for first, second in pairwise(ordered))
+
+
+def _phase(first: Component, second: Component, depth: int, whiten: bool) -> Phase:
+    threshold = None
+    if whiten and first.strength > second.strength:
+        ratio = first.strength / second.strength
+        threshold = float(phases.threshold(depth, ratio, BEGUN, DONE, second.strength))
+    pause = second.begins - first.ends
+    return Phase(first.number, second.number, bool(pause >= 0), float(pause), threshold)
+
+
+def _largest(names: tuple[str, ...], weights: Array) -> tuple[tuple[str, float], ...]:
+    order = np.argsort(-np.abs(weights), kind="stable")[:NAMED]
+    return tuple((names[j], float(weights[j])) for j in order)

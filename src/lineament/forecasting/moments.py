@@ -1,0 +1,266 @@
+r"""Means and covariances of a stream of examples, in one pass and bounded memory.
+
+Two samples a and b of sizes n_a, n_b with means m and centred sums of products M combine as
+
+.. math:: M = M_a + M_b + \frac{n_a n_b}{n_a + n_b} δδ^\top, \qquad δ = m_b - m_a
+
+(Chan, Golub & LeVeque 1983): nothing is subtracted that is larger than what remains, so that a large mean costs no
+digits. Targets that name classes are one-hot; a class met for the first time was 0 in every earlier example, so its
+rows and columns of M begin as zeros.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+KEPT = 2048
+"""Examples kept, drawn evenly from the stream, for what moments cannot tell."""
+
+MOST_CLASSES = 1000
+"""More names than this are taken to be identifiers, not classes."""
+
+FEW_VALUES = 20
+"""Whole numbers with at most this many values might be meant as classes."""
+
+CONSTANT = 64 * np.finfo(float).eps
+"""A column whose standard deviation is this share of its size varies by rounding only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What a table is summed up by, after rows with missing values and constant columns are left out.
+
+    Attributes:
+        rows: the number of examples that count.
+        missing: rows left out because a value is missing.
+        features: names of the columns that vary.
+        constant: names of those that do not, and are left out.
+        outputs: names of the outputs: target columns, or classes.
+        classes: whether the outputs are classes, one-hot.
+        few_values: how many values a whole-number target has, where so few that they might be classes.
+        mean: of each feature.
+        scale: what each feature was divided by: its standard deviation, or 1.
+        sxx: covariance of the scaled features, (columns, columns), over n.
+        syx: covariance of outputs and scaled features, (outputs, columns).
+        syy: covariance of the outputs, (outputs, outputs).
+        sample: centred and scaled features of some examples, (at most `KEPT`, columns).
+    """
+
+    rows: int
+    missing: int
+    features: tuple[str, ...]
+    constant: tuple[str, ...]
+    outputs: tuple[str, ...]
+    classes: bool
+    few_values: int | None
+    mean: Array
+    scale: Array
+    sxx: Array
+    syx: Array
+    syy: Array
+    sample: Array
+
+
+@dataclass
+class _Sums:
+    """The running sums; `second` is the centred sum of products of features and outputs, side by side."""
+
+    inputs: int
+    mean: Array
+    second: Array
+    kept: Array
+    n: int = 0
+    missing: int = 0
+    labels: dict[str, int] = field(default_factory=dict)
+    values: set[float] | None = field(default_factory=set)
+
+    def grow(self, outputs: int) -> None:
+        more = outputs - (len(self.mean) - self.inputs)
+        if more > 0:
+            self.mean = np.pad(self.mean, (0, more))
+            self.second = np.pad(self.second, ((0, more), (0, more)))
+
+    def add(self, Z: Array, rng: np.random.Generator) -> None:
+        """Combine with a block of rows."""
+        m = len(Z)
+        mean = Z.mean(axis=0)
+        centred = Z - mean
+        step = mean - self.mean
+        self.second += centred.T @ centred + np.outer(step, step) * (self.n * m / (self.n + m))
+        self.mean = self.mean + step * (m / (self.n + m))
+        self._keep(Z[:, : self.inputs], rng)
+        self.n += m
+
+    def _keep(self, X: Array, rng: np.random.Generator) -> None:
+        """Reservoir sampling: every row of the stream ends up among those kept with the same probability."""
+        room = max(0, KEPT - self.n)
+        self.kept = np.concatenate([self.kept, X[:room]])
+        if len(X) > room:
+            place = rng.integers(0, np.arange(self.n + room, self.n + len(X)) + 1)
+            chosen = np.flatnonzero(place < KEPT)
+            self.kept[place[chosen]] = X[room + chosen]
+
+
+def gather(
+    chunks: Iterable[tuple[NDArray[Any], NDArray[Any]]],
+    features: Sequence[str],
+    targets: Sequence[str],
+    *,
+    classes: bool | None = None,
+    standardise: bool = True,
+    seed: int = 0,
+) -> Moments:
+    """Sum up a stream of (features, targets).
+
+    Args:
+        chunks: pairs of (rows, columns) and (rows,) or (rows, outputs); not-a-number, None and "" are missing values.
+        features: the names of the columns.
+        targets: the names of the targets.
+        classes: whether targets name classes; by default words and truth values do, and numbers do not.
+        standardise: divide each feature by its standard deviation.
+        seed: of the draw of examples that are kept.
+
+    Raises:
+        ValueError: if a value is infinite, if fewer than two rows are complete, or if no feature or no target varies.
+    """
+    rng = np.random.default_rng(seed)
+    p = len(features)
+    sums = _Sums(p, np.zeros(p), np.zeros((p, p)), np.empty((0, p)))
+    for X, y in chunks:
+        if classes is None:
+            classes = y.dtype.kind not in "iuf"
+        _add(sums, np.asarray(X, np.float64), y, features, targets, classes, rng)
+    if sums.n < 2:
+        raise ValueError(
+            f"at least two complete rows are needed; there are {sums.n}, and {sums.missing} with a missing value. "
+            "Fill the missing values in, or drop the columns that have them"
+        )
+    return _summary(sums, features, targets, bool(classes), standardise)
+
+
+def _add(
+    sums: _Sums,
+    X: Array,
+    y: NDArray[Any],
+    features: Sequence[str],
+    targets: Sequence[str],
+    classes: bool,
+    rng: np.random.Generator,
+) -> None:
+    """One chunk: drop incomplete rows, encode the target, combine."""
+    if not classes and y.dtype.kind not in "iufb":
+        raise ValueError(f"the target {', '.join(targets)} must hold numbers to be learnt as such; it holds {y.dtype}")
+    if classes and y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError(f"classes must be one column; the target has {y.shape[1]}")
+    column = y.ravel() if classes else y[:, None] if y.ndim == 1 else y
+    told = _told(column) if classes else ~np.isnan(column.astype(np.float64)).any(axis=1)
+    complete = told & ~np.isnan(X).any(axis=1)
+    sums.missing += int(len(X) - complete.sum())
+    if not complete.all():
+        X, column = X[complete], column[complete]
+    if len(X) == 0:
+        return
+    _refuse_infinite(X, features)
+    if classes:
+        Y = _one_hot(sums, column, targets[0])
+    else:
+        Y = np.asarray(column, np.float64)
+        _refuse_infinite(Y, targets)
+        _remember_values(sums, column)
+    sums.grow(Y.shape[1])
+    sums.add(np.concatenate([X, Y], axis=1), rng)
+
+
+def _told(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which labels are there: not None, not-a-number or empty."""
+    if labels.dtype.kind == "f":
+        return ~np.isnan(labels)
+    if labels.dtype.kind == "O":
+        return np.array([label is not None and label == label and label != "" for label in labels], dtype=bool)
+    return np.asarray(labels.astype(str) != "")
+
+
+def _one_hot(sums: _Sums, labels: NDArray[Any], target: str) -> Array:
+    names, place = np.unique(labels.astype(str), return_inverse=True)
+    for name in names:
+        sums.labels.setdefault(str(name), len(sums.labels))
+    if len(sums.labels) > MOST_CLASSES:
+        raise ValueError(
+            f"the target {target!r} has more than {MOST_CLASSES} different names, such as {names[0]!r}: "
+            "they seem to be identifiers; name another target"
+        )
+    columns = np.array([sums.labels[str(name)] for name in names])[place]
+    Y = np.zeros((len(labels), len(sums.labels)))
+    Y[np.arange(len(labels)), columns] = 1.0
+    return Y
+
+
+def _remember_values(sums: _Sums, column: NDArray[Any]) -> None:
+    """The values of a whole-number target, as long as there are few."""
+    if sums.values is None:
+        return
+    if column.dtype.kind in "iu" and column.size == len(column):
+        sums.values |= {float(value) for value in np.unique(column)}
+        if len(sums.values) <= FEW_VALUES:
+            return
+    sums.values = None
+
+
+def _refuse_infinite(values: Array, names: Sequence[str]) -> None:
+    infinite = np.isinf(values).any(axis=0)
+    if infinite.any():
+        raise ValueError(
+            f"column {names[int(np.argmax(infinite))]!r} holds an infinite value; replace it, or drop the column"
+        )
+
+
+def _summary(
+    sums: _Sums, features: Sequence[str], targets: Sequence[str], classes: bool, standardise: bool
+) -> Moments:
+    p = sums.inputs
+    covariance = sums.second / sums.n
+    too_large = ~np.isfinite(np.diagonal(covariance))
+    if too_large.any():
+        name = [*features, *targets][min(int(np.argmax(too_large)), p)]
+        raise ValueError(f"the square of column {name!r} is too large for float64; rescale the column")
+    deviation = np.sqrt(np.diagonal(covariance))
+    varies = deviation > CONSTANT * np.abs(sums.mean)
+    # Classes in the order of their names, not in that in which the stream brought them.
+    names = sorted(sums.labels, key=_natural) if classes else list(targets)
+    order = p + (np.array([sums.labels[name] for name in names]) if classes else np.arange(len(names)))
+    if not varies[:p].any():
+        raise ValueError(f"no feature varies: all {p} columns are constant over {sums.n} rows")
+    if not varies[order].any():
+        raise ValueError(f"the target {', '.join(targets)} does not vary: there is nothing to learn")
+    keep, dropped = np.flatnonzero(varies[:p]).tolist(), np.flatnonzero(~varies[:p]).tolist()
+    scale = deviation[keep] if standardise else np.ones(len(keep))
+    sxx = covariance[np.ix_(np.asarray(keep), np.asarray(keep))] / np.outer(scale, scale)
+    few = sums.values if not classes and sums.values and len(sums.values) > 1 else None
+    return Moments(
+        rows=sums.n,
+        missing=sums.missing,
+        features=tuple(features[j] for j in keep),
+        constant=tuple(features[j] for j in dropped),
+        outputs=tuple(names),
+        classes=classes,
+        few_values=None if few is None else len(few),
+        mean=sums.mean[keep],
+        scale=scale,
+        sxx=(sxx + sxx.T) / 2,
+        syx=covariance[np.ix_(order, np.asarray(keep))] / scale,
+        syy=covariance[np.ix_(order, order)],
+        sample=(sums.kept[:, keep] - sums.mean[keep]) / scale,
+    )
+
+
+def _natural(name: str) -> tuple[int, float, str]:
+    """Sorts names that are numbers by their value, before the others."""
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name

@@ -1,0 +1,189 @@
+r"""How far each component is learnt over time, without any layer.
+
+A deep linear network that starts balanced moves its map W by an equation in W alone (Cohen & Razin, Theorem 1). On the
+square loss it is followed here in the principal components of the inputs, where Σxx = diag(d) and the gradient
+(W − W*) diag(d) is a product of entries. Two cases are solved in closed form: one layer, where column j of W − W* falls
+as e^{−d_j t}, and whitened inputs from a start in the singular directions of the target, where every mode follows
+:func:`lineament.theory.modes.trajectory` (Saxe et al. 2014; Gissin et al. 2020, Theorem 4).
+
+Time is that of gradient flow on ½E‖Wx − y‖²: after k steps of size η it is ηk.
+"""
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import DOP853, LSODA
+from scipy.optimize import brentq
+
+from lineament.theory import end_to_end, modes, units
+
+Array = NDArray[np.float64]
+
+MATTERS, DONE = 0.01, 0.9
+"""A component matters if it explains this share of what can be learnt; it is learnt when this share of it is."""
+
+HEAVY = 1e-3
+"""A component that explains this share of what can be learnt decides how finely time is resolved."""
+
+FINE = 0.02
+"""Between two records no heavy component moves by more than about this share, and time grows by no more either."""
+
+DENSE = 900
+"""Entries of a map up to which an implicit solver, with its Jacobian, is quicker than an explicit one."""
+
+POINTS = 400
+"""Times at which a closed form is evaluated."""
+
+
+class Path(NamedTuple):
+    """What of every component is learnt at the times of a run.
+
+    Attributes:
+        time: rising, from 0, (time,).
+        share: g_j = ⟨w_j, w*_j⟩/‖w*_j‖², 1 when component j is learnt, (time, component).
+        spill: d_j ‖w_j − g_j w*_j‖², the squared error outside the direction of w*_j, summed over j, (time,).
+        left: ½ Σ_j d_j ‖w_j − w*_j‖², the loss above its least value, (time,).
+    """
+
+    time: Array
+    share: Array
+    spill: Array
+    left: Array
+
+
+def shares(W: Array, target: Array, d: Array) -> tuple[Array, Array, Array]:
+    """Share, spill and loss left of maps (…, outputs, component), as in `Path`."""
+    size = np.sum(target**2, axis=0)
+    share = np.where(size > 0, np.sum(W * target, axis=-2) / np.where(size > 0, size, 1.0), 0.0)
+    spill = np.sum((W - share[..., None, :] * target) ** 2, axis=-2) @ d
+    return share, spill, 0.5 * np.sum((W - target) ** 2, axis=-2) @ d
+
+
+def first_passage(path: Path, fraction: float) -> Array:
+    """When each component first passes a fraction of its final value, (component,); infinity if not on this path."""
+    passed = path.share >= fraction
+    i = np.argmax(passed, axis=0)
+    j = np.arange(path.share.shape[1])
+    before = np.maximum(i - 1, 0)
+    low, high = path.share[before, j], path.share[i, j]
+    rise = np.where(high > low, high - low, 1.0)
+    weight = np.where(i > 0, (fraction - low) / rise, 0.0)
+    time = path.time[before] + weight * (path.time[i] - path.time[before])
+    return np.where(passed.any(axis=0), time, np.inf)
+
+
+def one_layer(W0: Array, target: Array, d: Array, *, until: float | None, enough: float, longest: float) -> Path:
+    """The path of one layer, `w_j(t) = w*_j + (w_j(0) − w*_j) e^{−d_j t}`; arguments as in :func:`deep`."""
+    gap = np.sum((W0 - target) ** 2, axis=0) * d
+
+    def left(t: Array) -> Array:
+        return 0.5 * np.exp(-2 * np.multiply.outer(t, d)) @ gap
+
+    share0, _, _ = shares(W0, target, d)
+    learnt = np.log(np.maximum((1 - share0) / (1 - DONE), 1.0)) / d
+    end = until or _horizon(left, enough, 1e-3 / d.max(), longest, np.max(learnt[_matter(target, d)], initial=0.0))
+    t = np.append(0.0, np.geomspace(min(1e-2 / d.max(), end / POINTS), end, POINTS))
+    decay = np.exp(-np.multiply.outer(t, d))
+    spill0 = np.sum((W0 - share0 * target) ** 2, axis=0) * d
+    return Path(t, 1 - (1 - share0) * decay, decay**2 @ spill0, left(t))
+
+
+def whitened(
+    start: float, strengths: Array, depth: int, *, until: float | None, enough: float, longest: float
+) -> Path:
+    """The path of the modes of whitened inputs, from a start in their directions.
+
+    Args:
+        start: the singular value of every mode at time 0.
+        strengths: σ* > 0 of every mode.
+        depth: N ≥ 1.
+        until: as in :func:`deep`, like the arguments that follow.
+        enough: the share.
+        longest: the time.
+    """
+    clock = float(units.clock_rate(depth))
+
+    def left(t: Array) -> Array:
+        return 0.5 * np.sum(modes.residual(clock * np.asarray(t)[..., None], strengths, start, depth) ** 2, axis=-1)
+
+    fastest = depth * strengths.max() ** (2 - 2 / depth)
+    rising = (strengths**2 >= MATTERS * np.sum(strengths**2)) & (start < DONE * strengths)
+    learnt = modes.time_to(DONE * strengths[rising], strengths[rising], start, depth) / clock
+    end = until or _horizon(left, enough, 1e-3 / fastest, longest, np.max(learnt, initial=0.0))
+    # Even in time for the eye, and even in the share learnt of every mode, which rises sharply after a plateau.
+    fractions = np.linspace(0.005, 0.995, 67)[:, None]
+    rises = modes.time_to(np.maximum(fractions * strengths, np.minimum(start, strengths)), strengths, start, depth)
+    rises = np.ravel(rises)[np.isfinite(np.ravel(rises))] / clock
+    t = np.unique(np.concatenate([np.linspace(0, end, POINTS), rises[rises < end]]))
+    share = modes.trajectory(clock * t[:, None], strengths, start, depth) / strengths
+    return Path(t, share, np.zeros(len(t)), left(t))
+
+
+def deep(
+    W0: Array, target: Array, d: Array, depth: int, *, until: float | None, enough: float, longest: float
+) -> Path:
+    """Follow equation (3) of Cohen & Razin in principal components.
+
+    Args:
+        W0: the map at time 0, (outputs, component), of full rank.
+        target: W*, likewise.
+        d: the variance of every component, positive.
+        depth: N ≥ 1.
+        until: the time to stop at; by default that at which enough is learnt, and every component that matters.
+        enough: the share of what can be learnt that is enough, in loss.
+        longest: never go on beyond this time.
+    """
+    shape = W0.shape
+    single = shape[0] == 1
+
+    def velocity(_: float, w: Array) -> Array:
+        W = w.reshape(shape)
+        G = (W - target) * d
+        if single:
+            return end_to_end.field_one_output(w, G[0], depth)
+        return end_to_end.field(W, G, depth).ravel()
+
+    size = float(np.abs(W0).max())
+    solver = (LSODA if W0.size <= DENSE else DOP853)(
+        velocity, 0.0, W0.ravel(), until or longest, rtol=1e-8, atol=1e-8 * size
+    )
+    explained = np.sum(target**2, axis=0) * d
+    mattering, heavy = _matter(target, d), explained >= HEAVY * explained.sum()
+    records = [(0.0, *shares(W0, target, d))]
+    goal = -np.inf if until else (1 - enough) * records[0][3]
+    while solver.status == "running":
+        trouble = solver.step()
+        if solver.status == "failed":
+            raise RuntimeError(f"the flow could not be followed beyond t = {solver.t:.6g}: {trouble}")
+        now = (float(solver.t), *shares(solver.y.reshape(shape), target, d))
+        last = records[-1]
+        arrived = now[3] <= goal and bool((now[1][mattering] >= DONE).all())
+        moved = float(np.max(np.abs(now[1] - last[1])[heavy], initial=0.0))
+        if moved > FINE:  # a step of the solver can be long: look up what lies between
+            between, inside = np.linspace(last[0], now[0], ceil(moved / FINE) + 1)[1:-1], solver.dense_output()
+            records += [
+                (t, *shares(inside(t).reshape(shape), target, d)) for t in between[between > (solver.t_old or 0.0)]
+            ]
+        if arrived or moved > FINE or now[0] >= (1 + FINE) * last[0] or solver.status == "finished":
+            records.append(now)
+        if arrived:
+            break
+    return Path(*map(np.asarray, zip(*records, strict=True)))
+
+
+def _matter(target: Array, d: Array) -> NDArray[np.bool_]:
+    explained = np.sum(target**2, axis=0) * d
+    return explained >= MATTERS * explained.sum()
+
+
+def _horizon(left: Callable[[Array], Array], enough: float, shortest: float, longest: float, at_least: float) -> float:
+    """The time at which enough is learnt, not before `at_least`, or the longest allowed; `left` falls."""
+    goal = (1 - enough) * float(left(np.zeros(())))
+    if float(left(np.asarray(longest))) >= goal:
+        return longest
+    excess = lambda log_t: float(left(np.exp(np.asarray(log_t)))) - goal  # noqa: E731
+    found: Any = brentq(excess, np.log(shortest), np.log(longest), xtol=1e-6)
+    return min(max(float(np.exp(found)), 1.001 * float(at_least)), longest)

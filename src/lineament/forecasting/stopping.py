@@ -1,0 +1,80 @@
+r"""When to stop: expected test loss along a path, from the spectrum and the noise.
+
+Least squares on n examples misses the truth by noise. If component j is learnt up to the share g_j, its part of the
+excess risk is (1 − g_j)² s_j + g_j² v_j, where v_j is the variance of what least squares learns there and s_j the signal.
+Least squares sees s_j + v_j, so s_j is estimated by what it sees, less v_j: for fixed shares the sum is unbiased
+(Mallows' C_p). At depth one it is the forecast of :mod:`lineament.theory.early_stopping`; at larger depths the shares
+themselves depend on the sample, which is disregarded, and so is the difference of a test covariance from the sample's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .paths import Path
+
+Array = NDArray[np.float64]
+
+WINDOW = 0.05
+"""The window holds the times at which the expected test loss is within this share of its least value."""
+
+NO_RISE = 1e-3
+"""A rise of the expected test loss by less than this share is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stopping:
+    """When the expected test loss is least.
+
+    Attributes:
+        noise: residual variance, summed over outputs, on n − 1 − (components) degrees of freedom.
+        loss: expected test loss ½E‖Wx − y‖² at the times of the path.
+        best: the time at which it is least; infinity if it never rises.
+        window: first and last time around the best at which it is within 5 % of least; infinity for "to the end".
+        least: its least value.
+        final: its value when everything is learnt.
+        within_range: false where the loss still falls at the end of the path, but will rise beyond it.
+    """
+
+    noise: float
+    loss: Array
+    best: float
+    window: tuple[float, float]
+    least: float
+    final: float
+    within_range: bool
+
+    @property
+    def gain(self) -> float:
+        """The share of the final test loss that stopping at the best time saves."""
+        return 1 - self.least / self.final if self.final > 0 else 0.0
+
+
+def stopping(path: Path, seen: Array, variance: Array, noise: float, n: int) -> Stopping:
+    """The expected test loss along a path.
+
+    Args:
+        path: shares over time.
+        seen: d_j ‖ŵ_j‖², the signal and noise that least squares sees in every component.
+        variance: v_j, the noise among it.
+        noise: the variance of the labels around the truth, summed over outputs.
+        n: the number of examples.
+    """
+    g = path.share
+    excess = (1 - g) ** 2 @ (seen - variance) + g**2 @ variance + path.spill
+    floor = noise * (1 + 1 / n)  # the mean of the target is estimated too
+    loss, final = 0.5 * (floor + excess), 0.5 * (floor + float(np.sum(variance)))
+    i = int(np.argmin(loss))
+    if final <= loss[i] * (1 + NO_RISE):
+        near = path.time[loss <= (1 + WINDOW) * final]
+        begins = float(near[0]) if len(near) else float(path.time[-1])
+        return Stopping(noise, loss, np.inf, (begins, np.inf), final, final, True)
+    near = loss <= (1 + WINDOW) * loss[i]
+    first = i - int(np.argmin(np.append(near[: i + 1][::-1], False))) + 1
+    after = int(np.argmin(np.append(near[i:], False)))
+    to_the_end = i + after == len(loss) and final <= (1 + WINDOW) * loss[i]
+    last = np.inf if to_the_end else float(path.time[i + after - 1])
+    return Stopping(
+        noise, loss, float(path.time[i]), (float(path.time[first]), last), float(loss[i]), final, i < len(loss) - 1
+    )

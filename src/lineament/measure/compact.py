@@ -1,0 +1,141 @@
+"""The compact representation of a network: the one matrix a linear network computes (Hacohen & Weinshall, §2.1).
+
+A map takes rows of flattened examples (n, inputs) to rows of outputs (n, outputs), in NumPy, JAX or anything that
+turns into a NumPy array: `net.end_to_end(params)` of any of this library's networks.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike as JaxLike
+from numpy.typing import ArrayLike, DTypeLike
+
+Net = TypeVar("Net")
+
+
+class Directions(Protocol):
+    """A centre and orthonormal rows, as `lineament.data.Components` has."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(inputs,)."""
+        ...
+
+    @property
+    def directions(self) -> np.ndarray:
+        """(components, inputs)."""
+        ...
+
+
+class Compact(NamedTuple):
+    """`f(x) = weights · coordinates(x) + offset`; the coordinates are x itself, or its principal ones."""
+
+    weights: np.ndarray
+    offset: np.ndarray
+
+
+def compact(
+    map: Callable[[Any], Any],
+    inputs: int,
+    components: Directions | None = None,
+    *,
+    batch: int = 256,
+    dtype: DTypeLike = np.float32,
+) -> Compact:
+    """The matrix and offset of an affine map, found by pushing unit vectors through it; convolutional maps too.
+
+    Memory is bounded by one batch and the matrix. The result is tried on random inputs.
+
+    Args:
+        map: The map of a linear network.
+        inputs: How many numbers an example has.
+        components: Principal components: then the columns of the weights are w_j of Definition 1, one for each, and
+            the offset is the output on the centre of the data.
+        batch: How many vectors are pushed at a time.
+        dtype: Of the vectors.
+
+    Raises:
+        ValueError: If the map is not affine.
+    """
+    if inputs < 1 or batch < 1:
+        raise ValueError(f"inputs and batch must be at least 1; got {inputs} and {batch}")
+    if components is not None and components.directions.shape[1] != inputs:
+        raise ValueError(f"components must be of {inputs} inputs; they are of {components.directions.shape[1]}")
+    centre = np.zeros(inputs, dtype) if components is None else components.mean.astype(dtype)
+    offset = _outputs(map, centre[None])[0]
+    number = inputs if components is None else len(components.directions)
+    weights = np.empty((len(offset), number), offset.dtype)
+    for begin in range(0, number, batch):
+        some = slice(begin, min(begin + batch, number))
+        if components is None:
+            vectors = np.eye(some.stop - begin, inputs, begin, dtype=dtype)
+        else:
+            vectors = components.directions[some].astype(dtype)
+        weights[:, some] = (_outputs(map, centre + vectors) - offset).T
+    _refuse_bent(map, weights, offset, centre, components)
+    return Compact(weights, offset)
+
+
+def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
+    """The tangent of a JAX map at an example, `f(x) ≈ weights · x + offset`: the map itself if that is affine.
+
+    One backward pass for each output, so for maps of few outputs quicker than pushing every unit vector through.
+
+    Args:
+        map: The map of a network.
+        at: One example, (inputs,).
+    """
+    x = jnp.asarray(at)
+    if x.ndim != 1 or not jnp.issubdtype(x.dtype, jnp.floating):
+        raise ValueError(f"at must be one example, a vector of floating-point numbers; got {x.dtype} {x.shape}")
+    value, pull = jax.vjp(lambda example: map(example[None])[0], x)
+    weights = np.asarray(jax.lax.map(lambda unit: pull(unit)[0], jnp.eye(value.size, dtype=value.dtype)))
+    return Compact(weights, np.asarray(value) - weights @ np.asarray(x))
+
+
+def activation_free(net: Net) -> Net:
+    """The same network without its activations, average pooling in place of maximum pooling (§3.3, Appendix D.2).
+
+    Its parameters are the original's: `compact(activation_free(net).end_to_end(params), inputs)` is the paper's linear
+    approximation of a non-linear network.
+    """
+    names = {field.name for field in fields(net)} if is_dataclass(net) else set()
+    if "activation" not in names:
+        raise ValueError(f"net must be a network with an activation, such as MLP or ConvNet; got {net!r}")
+    changes = {"activation": "linear", **({"pooling": "average"} if "pooling" in names else {})}
+    return replace(net, **changes)  # type: ignore[type-var]
+
+
+def principal(weights: ArrayLike, components: Directions) -> np.ndarray:
+    """A matrix (outputs, inputs) in principal coordinates, (outputs, components): its columns are w_j."""
+    W = np.asarray(weights)
+    if W.ndim != 2 or W.shape[1] != components.directions.shape[1]:
+        raise ValueError(f"weights must be (outputs, {components.directions.shape[1]}); got shape {W.shape}")
+    return W @ components.directions.T.astype(W.dtype)
+
+
+def _outputs(map: Callable[[Any], Any], rows: np.ndarray) -> np.ndarray:
+    found = np.asarray(map(rows))
+    if found.ndim != 2 or len(found) != len(rows):
+        raise ValueError(f"map must take rows {rows.shape} to rows of outputs; it gave shape {found.shape}")
+    return found
+
+
+def _refuse_bent(
+    map: Callable[[Any], Any], weights: np.ndarray, offset: np.ndarray, centre: np.ndarray, components: Any
+) -> None:
+    probes = np.random.default_rng(0).standard_normal((4, weights.shape[1])).astype(centre.dtype)
+    steps = probes if components is None else probes @ components.directions.astype(centre.dtype)
+    expected = probes @ weights.T + offset
+    gap = np.abs(_outputs(map, centre + steps) - expected).max()
+    size = np.abs(expected).max() + np.abs(probes).max() * np.linalg.norm(weights)
+    # Differences of outputs lose the digits of the offset; rounding grows with the root of the inputs at most.
+    if not gap <= 100 * np.sqrt(weights.shape[1]) * np.finfo(weights.dtype).eps * (size + np.abs(offset).max()):
+        raise ValueError(
+            f"map must be affine, but on random inputs it misses its own matrix by {gap:.2g} of {size:.2g}; "
+            "take away its activations with activation_free, or take its tangent"
+        )

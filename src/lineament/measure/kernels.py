@@ -1,0 +1,338 @@
+"""The tangent kernel of a network as it is: `K(x, x')_{jk} = ⟨∂f_j(x)/∂θ, ∂f_k(x')/∂θ⟩` (Jacot et al. 2018).
+
+Exact, in blocks of examples, and never the whole Jacobian. A network that can be tapped (those of `lineament.models`)
+is contracted layer by layer from the inputs a of its products and the derivatives b of its outputs at their taps, one
+backward pass for all layers. With positions p of an image, a layer contributes
+
+    Σ_{p,p'} ⟨a_p, a'_p'⟩ ⟨b_p, b'_p'⟩ = ⟨G, G'⟩,    G = Σ_p b_p a_pᵀ.
+
+The left form costs P²(fan_in + fan_out) per pair of examples, the right form fan_in · fan_out: each layer uses the
+cheaper, dense layers always the left. Any other function is differentiated for a few of its parameters at a time.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, Literal, Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from numpy.typing import NDArray
+
+from .. import checks
+
+BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
+
+
+class Tappable(Protocol):
+    """A network whose layers are products; see `lineament.models.layered`."""
+
+    @property
+    def tap_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Positions and outputs at the tap of each layer."""
+        ...
+
+    def tapped(self, params: Any, X: jax.Array, taps: Sequence[jax.Array]) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+        """The outputs when taps are added to the layers' products, and the layers' inputs."""
+        ...
+
+    def rows(self, layer: int, inputs: jax.Array) -> jax.Array:
+        """What the parameters of a layer are multiplied by at each position: (n, positions, fan_in)."""
+        ...
+
+
+def empirical(
+    f: Any,
+    params: Any,
+    x: ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    outputs: Literal["all", "mean"] = "all",
+    memory: float = 2**30,
+) -> NDArray:
+    """The empirical neural tangent kernel between the examples x and y.
+
+    Args:
+        f: A network of `lineament.models`, or any function f(params, x) of a batch of examples with values of shape
+            (n,) or (n, k). An example's value must not depend on the rest of its batch.
+        params: The parameters, any pytree of floating-point arrays.
+        x: Examples along the first axis.
+        y: More examples; those of x by default, where only half of the kernel is computed.
+        outputs: "all", or "mean" for the mean over j of K_jj, what the kernels of infinitely wide networks describe.
+        memory: About how many bytes to use beyond the kernel itself; at least two examples are always held.
+
+    Returns:
+        A NumPy array of shape (n, m, k, k); of shape (n, m) where there is one output, or the mean is asked for.
+    """
+    checks.one_of("outputs", outputs, ("all", "mean"))
+    checks.positive("memory", memory)
+    x = _examples("x", x)
+    other = x if y is None else _examples("y", y)
+    if other.shape[1:] != x.shape[1:]:
+        raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {other.shape[1:]}")
+    leaves = jax.tree.leaves(params)
+    if not leaves or not all(jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in leaves):
+        raise ValueError("params must hold floating-point arrays and nothing else, and at least one")
+    parts = _Layers(f, params, x) if hasattr(f, "tap_shapes") else _Leaves(f, params, x)
+    return _in_blocks(parts, x, other, y is None, outputs == "mean", memory)
+
+
+def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
+    """Eigenvalues of a kernel of shape (n, n) or (n, n, k, k), in falling order."""
+    K = np.asarray(kernel, float)
+    if K.ndim not in (2, 4) or K.shape[0] != K.shape[1] or (K.ndim == 4 and K.shape[2] != K.shape[3]):
+        raise ValueError(f"kernel must have shape (n, n) or (n, n, k, k); got {K.shape}")
+    if not np.isfinite(K).all():
+        raise ValueError("kernel must be finite")
+    if K.ndim == 4:
+        K = K.transpose(0, 2, 1, 3).reshape(K.shape[0] * K.shape[2], -1)
+    return np.linalg.eigvalsh(K)[::-1]
+
+
+def _in_blocks(
+    parts: "_Layers | _Leaves", x: jax.Array, y: jax.Array, same: bool, mean: bool, memory: float
+) -> NDArray:
+    k = parts.outputs
+    shape = (x.shape[0], y.shape[0]) if mean or k == 1 else (x.shape[0], y.shape[0], k, k)
+    kernel = np.zeros(shape, parts.dtype)
+    size = max(1, parts.block(memory))
+    cuts = lambda n: [slice(i, min(i + size, n)) for i in range(0, n, size)]  # noqa: E731
+    for i in cuts(x.shape[0]):
+        mine = parts.prepare(x[i])
+        for j in cuts(y.shape[0]):
+            if same and j.start < i.start:
+                continue
+            diagonal = same and j.start == i.start
+            theirs = mine if diagonal else parts.prepare(y[j])
+            total = sum(parts.contract(part, mine, theirs, mean) for part in range(parts.count))
+            block = np.asarray(total).reshape(kernel[i, j].shape)
+            kernel[i, j] = block
+            if same and not diagonal:
+                kernel[j, i] = block.T if block.ndim == 2 else block.transpose(1, 0, 3, 2)
+    return kernel
+
+
+def _products(on_host: bool) -> Any:
+    """NumPy on a CPU, whose product of a matrix with its own transpose does half the work; JAX elsewhere."""
+    return np if on_host else jnp
+
+
+class _Leaves:
+    """Any function: a few leaves of the parameters at a time, none of them together larger than the largest."""
+
+    def __init__(self, f: Any, params: Any, x: jax.Array) -> None:
+        values = jax.eval_shape(partial(_value, f), params, x[:1])
+        if not hasattr(values, "shape") or values.ndim not in (1, 2) or values.shape[0] != 1:
+            raise ValueError(f"f must return (n,) or (n, k) values for n examples; one example gives {values}")
+        self.f, self.outputs, self.dtype = f, prod(values.shape), values.dtype
+        self.leaves, self.tree = jax.tree.flatten(params)
+        self.groups = _groups([leaf.size for leaf in self.leaves])
+        self.on_host = _on_cpu(x)
+
+    @property
+    def count(self) -> int:
+        return len(self.groups)
+
+    def block(self, memory: float) -> int:
+        largest = max(sum(self.leaves[leaf].size for leaf in group) for group in self.groups)
+        return int(memory / (3 * self.outputs * largest * self.dtype.itemsize))
+
+    def prepare(self, x: jax.Array) -> Any:
+        return x
+
+    def contract(self, part: int, mine: Any, theirs: Any, mean: bool) -> Any:
+        J = self._rows(part, mine)
+        return _gram(J, J if theirs is mine else self._rows(part, theirs), mean, self.on_host)
+
+    def _rows(self, part: int, x: jax.Array) -> Any:
+        """The Jacobian (n, k, parameters) of one group of leaves."""
+        group = self.groups[part]
+        return _batched(lambda x: _leaf_jacobian(self.f, self.tree, group, self.leaves, x), x, self.on_host)
+
+
+class _Layers:
+    """A network of products: the inputs of its layers and the derivatives at its taps, contracted layer by layer."""
+
+    def __init__(self, net: Tappable, params: Any, x: jax.Array) -> None:
+        if x.ndim != 2:
+            raise ValueError(f"x must have one row for each example; got shape {x.shape}")
+        self.net, self.params, self.taps = net, params, net.tap_shapes
+        inputs, derivatives = jax.eval_shape(partial(_factors, net), params, x[:1])
+        self.outputs, self.dtype = derivatives[0].shape[1], derivatives[0].dtype
+        rows = [jax.eval_shape(partial(net.rows, layer), a).shape for layer, a in enumerate(inputs)]
+        self.fans = [(shape[2], out) for shape, (_, out) in zip(rows, self.taps, strict=True)]
+        self.held = sum(prod(leaf.shape) for leaf in (*inputs, *derivatives))
+        self.largest = max([prod(self.fans[part]) for part in range(self.count) if not self.paired(part)], default=0)
+        self.on_host, self.space = _on_cpu(x), {}
+
+    @property
+    def count(self) -> int:
+        return len(self.taps)
+
+    def paired(self, layer: int) -> bool:
+        """Whether pairs of positions cost less than the layer's Jacobian."""
+        (positions, _), (fan_in, fan_out) = self.taps[layer], self.fans[layer]
+        return positions**2 * (fan_in + fan_out) <= fan_in * fan_out or positions == 1
+
+    def block(self, memory: float) -> int:
+        def linear(layer: int) -> int:  # numbers held for each example of a block
+            (positions, _), (fan_in, fan_out) = self.taps[layer], self.fans[layer]
+            return positions * (fan_in + fan_out) if self.paired(layer) else fan_in * fan_out
+
+        layers = range(self.count)
+        budget = memory / self.dtype.itemsize
+        positions = max([self.taps[layer][0] for layer in layers if self.paired(layer)], default=1)
+        by_pairs = (budget / 6) ** 0.5 / positions
+        return int(min(by_pairs, budget / (2 * (self.outputs * max(map(linear, layers)) + self.held))))
+
+    def prepare(self, x: jax.Array) -> Any:
+        return _batched(lambda x: _jitted_factors(self.net, self.params, x), x, self.on_host)
+
+    def contract(self, part: int, mine: Any, theirs: Any, mean: bool) -> Any:
+        if self.paired(part):
+            A, B = self._rows(part, mine), mine[1][part]
+            other = (A, B) if theirs is mine else (self._rows(part, theirs), theirs[1][part])
+            return _pairs((A, B), other, mean, self.on_host)
+        G = self._jacobian(part, mine, 0)
+        return _gram(G, G if theirs is mine else self._jacobian(part, theirs, 1), mean, self.on_host)
+
+    def _rows(self, part: int, factors: tuple[list, list]) -> Any:
+        return _batched(lambda a: _jitted_rows(self.net, part, a), factors[0][part], self.on_host)
+
+    def _jacobian(self, part: int, factors: tuple[list, list], side: int) -> Any:
+        """G of one layer, (n, k, fan_out · fan_in)."""
+        inputs, derivatives = factors[0][part], factors[1][part]
+        if not self.on_host:
+            return _layer_jacobian(self.net, part, inputs, derivatives)
+        n = len(inputs)
+        G = self._space(side, (n, self.outputs, prod(self.fans[part])))
+        # By JAX, not by NumPy: the threads of BLAS would wait for each other at thousands of small products.
+        for some in _batches(n):
+            G[some] = _layer_jacobian(self.net, part, inputs[some], derivatives[some])
+        return G
+
+    def _space(self, side: int, shape: tuple[int, ...]) -> NDArray:
+        """The same memory for every layer: asking the system for it anew costs as much as filling it."""
+        if side not in self.space or self.space[side].size < prod(shape):
+            self.space[side] = np.empty(max(prod(shape), shape[0] * self.outputs * self.largest), self.dtype)
+        return self.space[side][: prod(shape)].reshape(shape)
+
+
+def _value(f: Any, params: Any, x: jax.Array) -> jax.Array:
+    return f.end_to_end(params)(x) if hasattr(f, "end_to_end") else f(params, x)
+
+
+@eqx.filter_jit
+def _leaf_jacobian(f: Any, tree: Any, group: tuple[int, ...], leaves: list, x: jax.Array) -> jax.Array:
+    """Derivatives (n, k, parameters) of every output with respect to some of the leaves."""
+
+    def one(some: list, x: jax.Array) -> jax.Array:
+        merged = dict(enumerate(leaves)) | dict(zip(group, some, strict=True))
+        return _value(f, jax.tree.unflatten(tree, [merged[i] for i in range(len(leaves))]), x[None]).reshape(-1)
+
+    J = jax.vmap(jax.jacrev(one), (None, 0))([leaves[leaf] for leaf in group], x)
+    return jnp.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in J], axis=2)
+
+
+def _factors(net: Tappable, params: Any, x: jax.Array) -> tuple[list, list]:
+    """Inputs of the layers, and derivatives (n, k, positions, fan_out) of every output at every tap."""
+    n = x.shape[0]
+    dtype = jnp.result_type(*jax.tree.leaves(params))
+    taps = [jnp.zeros((n, *shape), dtype) for shape in net.tap_shapes]
+    values, pull_back, inputs = jax.vjp(lambda taps: net.tapped(params, x, taps), taps, has_aux=True)
+    k = values.shape[1]
+    # Examples do not meet in a forward pass, so that one cotangent for the whole batch serves them all at once.
+    each = jnp.broadcast_to(jnp.eye(k, dtype=values.dtype)[:, None, :], (k, n, k))
+    if k == 1:
+        return list(inputs), [leaf[:, None] for leaf in pull_back(each[0])[0]]
+    derivatives = jax.vmap(lambda cotangent: pull_back(cotangent)[0])(each)
+    return list(inputs), [jnp.moveaxis(leaf, 0, 1) for leaf in derivatives]
+
+
+_jitted_factors = eqx.filter_jit(_factors)
+
+
+@eqx.filter_jit
+def _layer_jacobian(net: Tappable, layer: int, inputs: jax.Array, derivatives: jax.Array) -> jax.Array:
+    G = jnp.einsum("nkpo,npi->nkoi", derivatives, net.rows(layer, inputs), precision=jax.lax.Precision.HIGHEST)
+    return G.reshape(*G.shape[:2], -1)
+
+
+_jitted_rows = eqx.filter_jit(lambda net, layer, a: net.rows(layer, a))
+
+
+def _gram(J: Any, other: Any, mean: bool, on_host: bool) -> Any:
+    """Inner products of Jacobians (n, k, parameters), as (n, m, k, k) or their mean over equal outputs (n, m)."""
+    xp = _products(on_host)
+    (n, k, _), m = J.shape, other.shape[0]
+    if mean or k == 1:
+        A = J.reshape(n, -1)
+        return _matmul(A, (A if other is J else other.reshape(m, -1)).T, xp) / k
+    A = J.reshape(n * k, -1)
+    product = _matmul(A, (A if other is J else other.reshape(m * k, -1)).T, xp)
+    return product.reshape(n, k, m, k).transpose(0, 2, 1, 3)
+
+
+def _pairs(mine: tuple[Any, Any], theirs: tuple[Any, Any], mean: bool, on_host: bool) -> Any:
+    """`Σ_{p,p'} ⟨a_p, a'_p'⟩⟨b_p, b'_p'⟩` for inputs (n, p, fan_in) and derivatives (n, k, p, fan_out)."""
+    xp = _products(on_host)
+    (A, B), (C, D) = mine, theirs
+    (n, k, p, _), m = B.shape, D.shape[0]
+    flat = lambda F: F.reshape(F.shape[0] * p, -1)  # noqa: E731
+    inner = _matmul(flat(A), flat(C).T, xp)
+    over = lambda T: (inner * T).reshape(n, p, m, p).sum(axis=(1, 3)) if p > 1 else inner * T  # noqa: E731
+    if mean or k == 1:
+        return over(_matmul(flat(B.swapaxes(1, 2)), flat(D.swapaxes(1, 2)).T, xp)) / k
+    block = [xp.stack([over(_matmul(flat(B[:, i]), flat(D[:, j]).T, xp)) for j in range(k)], -1) for i in range(k)]
+    return xp.stack(block, axis=2)
+
+
+def _matmul(A: Any, B: Any, xp: Any) -> Any:
+    # A GPU would multiply float32 in TF32, three digits of it, unless asked not to.
+    return np.matmul(A, B) if xp is np else jnp.matmul(A, B, precision=jax.lax.Precision.HIGHEST)
+
+
+def _batched(function: Callable[[Any], Any], x: Any, on_host: bool) -> Any:
+    """`function` of a few examples at a time, the results stacked as NumPy arrays; all at once off the host."""
+    if not on_host:
+        return function(x)
+    n, found = x.shape[0], None
+    for some in _batches(n):
+        part = jax.tree.map(np.asarray, function(x[some]))
+        if found is None:
+            found = jax.tree.map(lambda leaf: np.empty((n, *leaf.shape[1:]), leaf.dtype), part)
+        for whole, piece in zip(jax.tree.leaves(found), jax.tree.leaves(part), strict=True):
+            whole[some] = piece
+    return found
+
+
+def _batches(n: int) -> list[slice]:
+    """Parts of one size, so that they are compiled once: the last reaches back into the one before."""
+    size = min(n, BATCH)
+    return [slice(min(start, n - size), min(start, n - size) + size) for start in range(0, n, size)]
+
+
+def _groups(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Neighbouring leaves together, as long as they are not larger than the largest leaf."""
+    groups, room = [], 0
+    for leaf, size in enumerate(sizes):
+        if size > room:
+            groups.append(())
+            room = max(sizes)
+        groups[-1] += (leaf,)
+        room -= size
+    return groups
+
+
+def _on_cpu(x: jax.Array) -> bool:
+    return next(iter(x.devices())).platform == "cpu"
+
+
+def _examples(name: str, value: ArrayLike) -> jax.Array:
+    array = jnp.asarray(value)
+    if array.ndim == 0 or array.shape[0] == 0:
+        raise ValueError(f"{name} must hold at least one example along its first axis; got shape {array.shape}")
+    return checks.real_array(name, array, array.ndim)

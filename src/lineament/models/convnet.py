@@ -1,0 +1,269 @@
+"""Convolutional networks as products of patches and matrices, in NTK or standard parameterisation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .. import checks
+from . import layered
+from .activations import ACTIVATIONS, Activation, activation
+from .layered import Affine, Applied, Law, Parameterisation
+from .patches import Padding, Pooling, patches, pool
+
+CHUNK = 2**26  # entries of the largest array of patches: more examples than that go through in parts
+Readout = Literal["flatten", "average"]
+
+
+@dataclass(frozen=True)
+class ConvNet:
+    """Convolutions that keep the image's size ("same" padding), 2×2 pooling after some of them, then dense layers.
+
+    The parameters are matrices (fan_out, fan_in) and biases, convolutions first; the fan_in of a convolution is its
+    patch, flattened as (row, column, channel). Each layer's product is divided by √fan_in in the NTK parameterisation.
+    One convolution over an image (d, 1, 1) with kernel (q, 1), circular padding, and a flattened linear readout is the
+    network of Hu et al. (2020, eq. 12).
+
+    Attributes:
+        image: Height, width and channels.
+        filters: Filters of each convolution; none for a fully connected network.
+        dense: Widths of the dense layers, outputs last.
+        kernels: The size of the kernels: one number, or one for each convolution, or pairs (height, width).
+        pooled: The convolutions, counted from 0, after whose activation there is 2×2 pooling.
+        pooling: "max" or "average".
+        padding: "zero" or "circular".
+        readout: "flatten" hands every pixel to the first dense layer, "average" the mean over pixels.
+        activation: The name of the activation after every layer but the last.
+        parameterisation: "ntk" or "standard".
+        bias: Whether layers have biases, which start at zero.
+        pooled_dropout: The share dropped after each pooling when a dropout key is given.
+        dense_dropout: The share dropped of each hidden dense layer's output when a dropout key is given.
+    """
+
+    image: tuple[int, int, int]
+    filters: tuple[int, ...]
+    dense: tuple[int, ...] = (1,)
+    kernels: int | tuple[int | tuple[int, int], ...] = 3
+    pooled: tuple[int, ...] = ()
+    pooling: Pooling = "max"
+    padding: Padding = "zero"
+    readout: Readout = "flatten"
+    activation: Activation = "erf"
+    parameterisation: Parameterisation = "ntk"
+    bias: bool = False
+    pooled_dropout: float = 0.0
+    dense_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("image", 3), ("filters", 0), ("dense", 1)):
+            object.__setattr__(self, name, layered.sizes(name, getattr(self, name), least))
+        object.__setattr__(self, "kernels", _pairs(self.kernels, len(self.filters)))
+        object.__setattr__(self, "pooled", tuple(sorted(set(self.pooled))))
+        checks.one_of("pooling", self.pooling, ("max", "average"))
+        checks.one_of("padding", self.padding, ("zero", "circular"))
+        checks.one_of("readout", self.readout, ("flatten", "average"))
+        checks.one_of("activation", self.activation, tuple(ACTIVATIONS))
+        checks.one_of("parameterisation", self.parameterisation, ("ntk", "standard"))
+        layered.share("pooled_dropout", self.pooled_dropout)
+        layered.share("dense_dropout", self.dense_dropout)
+        if any(layer not in range(len(self.filters)) for layer in self.pooled):
+            raise ValueError(f"pooled must number convolutions, 0..{len(self.filters) - 1}; got {self.pooled}")
+        halvings = 2 ** len(self.pooled)
+        if len(self.image) != 3 or any(size % halvings for size in self.image[:2]):
+            raise ValueError(
+                f"image must be (height, width, channels) with height and width divisible by {halvings}, "
+                f"once by 2 for each pooling; got {self.image}"
+            )
+        for (height, width, _), kernel in zip(self._images, self.sides, strict=True):
+            if self.padding == "circular" and (kernel[0] > height or kernel[1] > width):
+                raise ValueError(
+                    f"kernels must fit into the image under circular padding; got {kernel} on {height}×{width} pixels"
+                )
+
+    @property
+    def sides(self) -> tuple[tuple[int, int], ...]:
+        """Height and width of each kernel."""
+        return self.kernels  # type: ignore[return-value]  # made pairs when the network was
+
+    @property
+    def _images(self) -> list[tuple[int, int, int]]:
+        """Height, width and channels of what each convolution sees."""
+        sizes, (height, width, _) = [], self.image
+        for layer, channels in enumerate((self.image[2], *self.filters)[:-1]):
+            sizes.append((height, width, channels))
+            if layer in self.pooled:
+                height, width = height // 2, width // 2
+        return sizes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Outputs and pixels."""
+        return self.dense[-1], prod(self.image)
+
+    @property
+    def features(self) -> int:
+        """How many numbers enter the first dense layer."""
+        height, width, channels = self.image
+        channels = self.filters[-1] if self.filters else channels
+        return channels * (1 if self.readout == "average" else height * width // 4 ** len(self.pooled))
+
+    @property
+    def layer_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Outputs and inputs of each layer, convolutions first."""
+        kernels = zip(self.filters, self._images, self.kernel_areas, strict=False)
+        convolutions = [(filters, area * image[2]) for filters, image, area in kernels]
+        return (*convolutions, *((after, before) for before, after in pairwise((self.features, *self.dense))))
+
+    @property
+    def kernel_areas(self) -> tuple[int, ...]:
+        """Height times width of each layer's kernel; 1 for dense layers."""
+        return (*(prod(side) for side in self.sides), *(1 for _ in self.dense))
+
+    @property
+    def tap_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Positions and outputs at the tap of each layer."""
+        convolutions = [(y * x, filters) for filters, (y, x, _) in zip(self.filters, self._images, strict=True)]
+        return (*convolutions, *((1, out) for out in self.dense))
+
+    def start(self, key: jax.Array, dtype: jnp.dtype = jnp.float32, law: Law = "he") -> Affine:
+        """Standard normal weights in the NTK parameterisation, He's or Glorot's law in the standard one; no biases."""
+        return layered.draw(self, key, dtype, law)
+
+    def check(self, params: Affine, members: bool = False) -> None:
+        """Refuse parameters that are not this network's."""
+        layered.check(self, params, members)
+
+    def end_to_end(self, params: Affine) -> Applied:
+        """The function that the parameters compute on rows of flattened images."""
+        return Applied(self, params)
+
+    def apply(
+        self, params: Affine, X: Float[Array, "n pixels"], dropout_key: jax.Array | None = None
+    ) -> Float[Array, "n out"]:
+        """The outputs on the rows of X, images flattened as (height, width, channels); with a key, with dropout."""
+        if dropout_key is not None:  # one mask for the whole batch, so the batch stays whole
+            return self._forward(params, X, None, dropout_key)[0]
+        return self._in_parts(lambda x: self._forward(params, x, None, None)[0], X)
+
+    def penultimate(self, params: Affine, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:
+        """What enters the last layer."""
+        return self._in_parts(lambda x: self._forward(params, x, None, None)[1][-1], X)
+
+    def tapped(
+        self, params: Affine, X: Float[Array, "n pixels"], taps: Sequence[jax.Array]
+    ) -> tuple[Float[Array, "n out"], tuple[jax.Array, ...]]:
+        """The outputs when taps of shape (n, *tap_shape) are added to the layers' products, and the layers' inputs."""
+        return self._forward(params, X, taps, None)
+
+    def rows(self, layer: int, inputs: jax.Array) -> Float[Array, "n p in1"]:
+        """What the parameters of a layer are multiplied by at each position, from the layer's input."""
+        convolution = layer < len(self.filters)
+        return layered.rows(self, patches(inputs, self.sides[layer], self.padding) if convolution else inputs)
+
+    def _in_parts(self, function, X: jax.Array) -> jax.Array:
+        entries = max(
+            [y * x * fan_in for (y, x, _), (_, fan_in) in zip(self._images, self.layer_shapes, strict=False)] or [1]
+        )
+        chunk = max(1, CHUNK // entries)
+        if X.shape[0] <= chunk:
+            return function(X)
+        # What a part computed is computed again when its gradient is wanted, or nothing would be saved.
+        return jax.lax.map(jax.checkpoint(lambda x: function(x[None])[0]), X, batch_size=chunk)
+
+    def _forward(
+        self, params: Affine, X: jax.Array, taps: Sequence[jax.Array] | None, key: jax.Array | None
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+        phi, inputs, last = activation(self.activation), [], len(self.layer_shapes) - 1
+        keys = [None] * (last + 1) if key is None else list(jax.random.split(key, last + 1))
+        h = X.reshape(X.shape[0], *self.image)
+        for layer, kernel in enumerate(self.sides):
+            inputs.append(h)
+            z = layered.affine(self, params, layer, patches(h, kernel, self.padding))
+            h = phi(z if taps is None else z + taps[layer].reshape(z.shape))
+            if layer in self.pooled:
+                h = layered.drop(pool(h, self.pooling), self.pooled_dropout, keys[layer])
+        h = h.mean(axis=(1, 2)) if self.readout == "average" else h.reshape(h.shape[0], -1)
+        for layer in range(len(self.filters), last + 1):
+            inputs.append(h)
+            z = layered.affine(self, params, layer, h)
+            z = z if taps is None else z + taps[layer][:, 0]
+            h = z if layer == last else layered.drop(phi(z), self.dense_dropout, keys[layer])
+        return h, tuple(inputs)
+
+
+def _pairs(kernels: int | tuple[int | tuple[int, int], ...], layers: int) -> tuple[tuple[int, int], ...]:
+    each = (kernels,) * layers if isinstance(kernels, int) else tuple(kernels)
+    pairs = tuple((size, size) if isinstance(size, int) else tuple(size) for size in each)
+    if len(pairs) != layers or any(len(pair) != 2 or min(pair) < 1 or pair != tuple(map(int, pair)) for pair in pairs):
+        raise ValueError(
+            f"kernels must be a positive size, or {layers} of them, one for each convolution; got {kernels}"
+        )
+    return pairs  # type: ignore[return-value]
+
+
+def st_vgg(
+    classes: int, activation: Activation = "elu", image: tuple[int, int, int] = (32, 32, 3), dropout: bool = True
+) -> ConvNet:
+    """The stripped VGG of Hacohen & Weinshall (Appendix D.2): 8 convolutions, pooling after each pair, 512 dense units.
+
+    Dropout (0.25 after pooling, 0.5 after the dense layer) acts only where a dropout key is given. With activation
+    "linear" this is linear st-VGG, whose pooling averages. The paper does not name the activation; ELU is that of the
+    authors' earlier code.
+
+    Args:
+        classes: The number of outputs.
+        activation: The name of the activation.
+        image: Height, width and channels, height and width multiples of 16.
+        dropout: Whether the network has dropout.
+    """
+    return ConvNet(
+        image,
+        (32, 32, 64, 64, 128, 128, 256, 256),
+        (512, classes),
+        kernels=(3, 3, 3, 3, 3, 3, 2, 2),
+        pooled=(1, 3, 5, 7),
+        pooling="average" if activation == "linear" else "max",
+        activation=activation,
+        parameterisation="standard",
+        bias=True,
+        pooled_dropout=0.25 if dropout else 0.0,
+        dense_dropout=0.5 if dropout else 0.0,
+    )
+
+
+def vgg19(
+    classes: int,
+    activation: Activation = "relu",
+    image: tuple[int, int, int] = (32, 32, 3),
+    hidden: tuple[int, ...] = (4096, 4096),
+    dropout: bool = True,
+) -> ConvNet:
+    """VGG-19 (Simonyan & Zisserman 2014, column E) for small images: 16 convolutions 3×3, pooling after 2, 4, 8, 12, 16.
+
+    No batch normalisation, as printed. The last block sees 2×2 pixels of a 32×32 image, where a 3×3 kernel does not
+    fit: its zero padding is then most of what the kernel sees, as in every VGG-19 for such images.
+
+    Args:
+        classes: The number of outputs.
+        activation: The name of the activation; "linear" makes the pooling average.
+        image: Height, width and channels, height and width multiples of 32.
+        hidden: Widths of the hidden dense layers.
+        dropout: Whether hidden dense layers have dropout 0.5, which acts only where a dropout key is given.
+    """
+    filters = (64,) * 2 + (128,) * 2 + (256,) * 4 + (512,) * 8
+    return ConvNet(
+        image,
+        filters,
+        (*hidden, classes),
+        pooled=(1, 3, 7, 11, 15),
+        pooling="average" if activation == "linear" else "max",
+        activation=activation,
+        parameterisation="standard",
+        bias=True,
+        dense_dropout=0.5 if dropout else 0.0,
+    )

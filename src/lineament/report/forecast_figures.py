@@ -1,0 +1,152 @@
+"""The figures of a forecast, as data: the loss, the components over time, when to stop, the spectrum."""
+
+import math
+
+import numpy as np
+
+from lineament.claims.figure import Figure, Mark, Panel, Role, bars, measured, points, reference, theory
+from lineament.forecasting import Comparison, Component, Forecast
+
+from . import forecast_words as words
+
+LINES = 5
+"""Components whose course is drawn."""
+
+
+def figures(made: Forecast, run: Comparison | None = None) -> dict[str, Figure]:
+    """Every figure of a page by its name; what was measured is laid under the forecast."""
+    return {
+        "learning": Figure((_loss(made, run), _shares(made, run)), _learning_caption(made, run), columns=2),
+        "timetable": Figure(
+            (_timetable(made, run), *([_stopping(made)] if made.stopping is not None else [])),
+            f"When each {words.kind(made)} is learnt, from 10 % to 90 %. {words.stop(made)}",
+            columns=2,
+        ),
+        "spectrum": Figure(_spectrum(made), _spectrum_caption(made), columns=2),
+    }
+
+
+def _left(made: Forecast) -> float:
+    """Where a logarithmic axis of steps begins: before anything is learnt, but without most of the plateau."""
+    begins = min(made.step_of(each.begins) for each in made.components)
+    return max(1.0, min(begins / 8, made.steps / 200))
+
+
+def _shown(made: Forecast) -> tuple[np.ndarray, np.ndarray]:
+    """Which points of the forecast are drawn, and their steps."""
+    step = made.time / made.lr
+    later = step >= min(_left(made), step[-2])
+    return later, step[later]
+
+
+def _loss(made: Forecast, run: Comparison | None) -> Panel:
+    later, step = _shown(made)
+    marks: list[Mark] = []
+    if run is not None:
+        seen = run.steps >= _left(made)
+        marks.append(measured(run.steps[seen], run.loss[seen], "trained"))
+    marks.append(theory(step, made.loss[later], "forecast"))
+    half = [each for each in words.listed(made) if math.isfinite(each.half) and words.matters(made, each)]
+    at = np.array([made.step_of(each.half) for each in half])
+    marks.append(
+        points(
+            at, np.interp(at, made.time / made.lr, made.loss), f"a {words.kind(made)} is half learnt", role="theory"
+        )
+    )
+    ends = step[[0, -1]]
+    marks.append(reference(ends, [made.floor] * 2, "least possible"))
+    # The range of the forecast: a run that diverges must not flatten it.
+    limits = _roomy(made.floor, float(made.loss.max()))
+    return Panel(tuple(marks), "step", "training loss", "What will the loss do?", x_scale="log", y_limits=limits)
+
+
+def _shares(made: Forecast, run: Comparison | None) -> Panel:
+    later, step = _shown(made)
+    marks: list[Mark] = []
+    drawn = _drawn(made)
+    for group, each in enumerate(drawn):
+        if run is not None:
+            seen = run.steps >= _left(made)
+            label = f"{words.kind(made)} {each.number}"
+            marks.append(measured(run.steps[seen], run.share[seen, each.number - 1], label, group))
+    name = "forecast"
+    marks += [theory(step, made.path.share[later, each.number - 1], name) for each in drawn]
+    drawn_shares = made.path.share[:, [each.number - 1 for each in drawn]]
+    limits = _roomy(min(0.0, float(drawn_shares.min())), max(1.0, float(drawn_shares.max())))
+    title = f"Which {words.kind(made)}s come first?"
+    return Panel(tuple(marks), "step", "share learnt", title, x_scale="log", y_limits=limits)
+
+
+def _timetable(made: Forecast, run: Comparison | None) -> Panel:
+    rows = [each for each in words.listed(made) if math.isfinite(each.begins)]
+    left, last = _left(made), float(made.steps)
+    marks: list[Mark] = []
+    for each in rows:
+        begins, ends = max(made.step_of(each.begins), left), min(made.step_of(each.ends), last)
+        # A guide over the whole range leads the eye, and lets all axes run alike.
+        marks.append(reference([left, last], [each.number] * 2))
+        marks.append(theory([begins, ends], [each.number] * 2, "forecast: 10 % to 90 %"))
+    half = [each for each in rows if math.isfinite(each.half)]
+    marks.append(_at_half(half, [made.step_of(each.half) for each in half], "forecast: half", "theory"))
+    if run is not None:
+        found = {each.number: each.measured for each in run.halfway}
+        seen = [each for each in half if each.number in found]
+        marks.append(_at_half(seen, [found[each.number] for each in seen], "trained: half", "measured"))
+    return Panel(tuple(marks), "step", words.kind(made), "When is each learnt?", x_scale="log")
+
+
+def _at_half(rows: list[Component], at: list[float], label: str, role: Role) -> Mark:
+    return points(at, [each.number for each in rows], label, role=role)
+
+
+def _stopping(made: Forecast) -> Panel:
+    found = made.stopping
+    assert found is not None
+    later, step = _shown(made)
+    low, high = float(found.loss[later].min()), float(max(found.loss[later].max(), made.loss[later].max()))
+    marks = [theory(step, found.loss[later], "expected test loss"), reference(step, made.loss[later], "training loss")]
+    if math.isfinite(found.best):
+        marks.append(points([max(made.step_of(found.best), _left(made))], [found.least], "best", role="theory"))
+    limits = _roomy(min(low, made.floor), high)
+    return Panel(tuple(marks), "step", "loss", "When to stop?", x_scale="log", y_limits=limits)
+
+
+def _spectrum(made: Forecast) -> tuple[Panel, Panel]:
+    number = np.array([each.number for each in made.components])
+    explained = np.array([each.explained for each in made.components])
+    if made.whiten:
+        size, label, title = [each.strength for each in made.components], "strength", "The target's modes"
+    else:
+        size, label, title = [each.variance for each in made.components], "variance", "Variance of the inputs"
+    spectrum = Panel(
+        (points(number, size),), words.kind(made), label, title, y_scale="linear" if made.whiten else "log"
+    )
+    edges = np.append(number - 0.5, number[-1] + 0.5)
+    shares = Panel((bars(edges, 100 * explained),), words.kind(made), "explains [%]", "What explains the target")
+    return spectrum, shares
+
+
+def _roomy(low: float, high: float) -> tuple[float, float]:
+    """A range with some air at both ends."""
+    room = 0.06 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _drawn(made: Forecast) -> list[Component]:
+    """The components that explain most, in the order in which they are half learnt."""
+    most = sorted(made.components, key=lambda each: -each.explained)[:LINES]
+    return sorted(most, key=lambda each: (each.half, each.number))
+
+
+def _learning_caption(made: Forecast, run: Comparison | None) -> str:
+    numbers = ", ".join(str(each.number) for each in _drawn(made))
+    order = f"{words.pace(made)} In the order of half-learning: {words.kind(made)} {numbers}."
+    return order if run is None else f"{order} {words.comparison(run)}"
+
+
+def _spectrum_caption(made: Forecast) -> str:
+    best = max(made.components, key=lambda each: each.explained)
+    return (
+        f"{words.kind(made).capitalize()} {best.number} ({words.made_of(best.features)}) explains most: "
+        f"{best.explained:.1%} of the target's variance."
+    )

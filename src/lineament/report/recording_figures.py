@@ -1,0 +1,219 @@
+"""The figures of a recording, as data: learning curves, learning order, PC-bias, ranks, and how linear it stays."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lineament import recording as rec
+from lineament.claims.figure import Figure, Mark, Panel, bars, image, measured, points, reference
+from lineament.recording import Recording
+
+COURSES = 5
+"""Principal components whose course is drawn."""
+LAYERS = 12
+"""Layers that are drawn; of more, those whose rank changes most."""
+TILES = (4, 5)
+THRESHOLD = 0.02
+
+
+def figures(recording: Recording) -> tuple[dict[str, Figure], list[str]]:
+    """Every figure that the recording allows, by its name, and a reason for each that it does not."""
+    makers: dict[str, Callable[[Recording], Figure]] = {
+        "curves": _curves,
+        "order": _order,
+        "examples": _examples,
+        "bias": _bias,
+        "layers": _layers,
+        "linear": _linear,
+    }
+    drawn: dict[str, Figure] = {}
+    reasons: dict[str, None] = {}
+    sound = recording.sound
+    for name, make in makers.items():
+        try:
+            drawn[name] = make(sound)
+        except ValueError as error:  # what a recording lacks is said on its page, and costs nothing else
+            reasons[str(error)] = None
+    return drawn, list(reasons)
+
+
+def _curves(recording: Recording) -> Figure:
+    steps, panels, said = recording.steps, [], []
+    if recording.reported.any():
+        told = recording.reported
+        loss = recording.loss[told]
+        scale = "log" if (loss > 0).all() else "linear"
+        panels.append(Panel((_line(steps[told], loss),), "step", "training loss", "Loss", y_scale=scale))
+        said.append(f"the loss goes from {loss[0]:.3g} to {loss[-1]:.3g}")
+    if recording.labels is not None:
+        error, classes = recording.error, recording.predictions is not None
+        label = "probe examples wrong" if classes else "mean squared error"
+        panels.append(Panel((_line(steps, error),), "step", label, "On the probe examples"))
+        said.append(
+            f"the {'error' if classes else 'squared error'} on the probe examples from " + _span(error, classes)
+        )
+    norm = recording.gradient_norm
+    if np.isfinite(norm).any():
+        seen = np.isfinite(norm) & (norm > 0)
+        panels.append(Panel((_line(steps[seen], norm[seen]),), "step", "‖gradient‖", "Gradient", y_scale="log"))
+    if not panels:
+        raise ValueError("no loss, labels or gradients were recorded: there is no learning curve to draw")
+    caption = " and ".join(said) or "the norm of the gradient at each record"
+    return Figure(tuple(panels), f"{caption[0].upper()}{caption[1:]}.")
+
+
+def _order(recording: Recording) -> Figure:
+    score, step = rec.accessibility(recording), rec.learning_step(recording)
+    edges = np.linspace(0, 1, min(len(recording), 20) + 1)
+    histogram = Panel(
+        (bars(edges, np.histogram(score, edges)[0]),), "accessibility", "examples", "How early examples are learnt"
+    )
+    counts = np.array([np.count_nonzero(step <= s) for s in recording.steps]) / recording.examples
+    known = Panel(
+        (_line(recording.steps, counts),), "step", "learnt for good", "When they are learnt", y_limits=(-0.02, 1.02)
+    )
+    never = int(np.isnan(step).sum())
+    half = float(np.nanmedian(step)) if never < recording.examples else float("nan")
+    return Figure(
+        (histogram, known),
+        f"Half of the examples that are right at the end stay right from step {half:g} on; {never} of "
+        f"{recording.examples} are wrong at the end.",
+        columns=2,
+    )
+
+
+def _examples(recording: Recording) -> Figure:
+    order, pictures = rec.learning_order(recording), _pictures(recording)
+    number = min(TILES[0] * TILES[1], recording.examples // 2)
+    if number < 1:
+        raise ValueError("at least two probe examples are needed to tell the first learnt from the last")
+    panels = tuple(
+        Panel((image(_montage(pictures[chosen])),), title=title)
+        for title, chosen in (("Learnt first", order[:number]), ("Learnt last, or never", order[::-1][:number]))
+    )
+    firsts, lasts = (", ".join(map(str, some[:5])) for some in (order, order[::-1]))
+    return Figure(panels, f"First come the examples number {firsts}, last {lasts}, counted from 0.", columns=2)
+
+
+def _bias(recording: Recording) -> Figure:
+    found = rec.pc_bias(recording)
+    shown = np.flatnonzero(np.isfinite(found.half))[:COURSES]
+    if not shown.size:
+        raise ValueError("the outputs did not move along any principal component of the probe inputs")
+    courses = tuple(
+        measured(recording.steps, found.progress[:, j], f"component {j + 1}", group) for group, j in enumerate(shown)
+    )
+    number = np.arange(1, len(found.half) + 1)
+    known = np.isfinite(found.half)
+    if np.isfinite(found.spearman):
+        tells = f"The rank correlation of the number of the component with the step is {found.spearman:.2f}: " + (
+            "components of high variance come first."
+            if found.spearman > 0.5
+            else "components of high variance do not clearly come first."
+        )
+    else:
+        tells = "There are too few components to say which come first."
+    return Figure(
+        (
+            Panel(courses, "step", "share of the way", "Progress along components"),
+            Panel((points(number[known], found.half[known]),), "component", "half-way at step", "Which come first?"),
+        ),
+        tells,
+        columns=2,
+    )
+
+
+def _layers(recording: Recording) -> Figure:
+    found = rec.ranks(recording)
+    if not found:
+        raise ValueError("no layer's singular values were recorded: there are no ranks to draw")
+    moved = {name: np.nanmax(each.effective) - np.nanmin(each.effective) for name, each in found.items()}
+    names = [name for name in found if name in sorted(moved, key=lambda name: -moved[name])[:LAYERS]]
+    panels = [
+        Panel(
+            tuple(
+                measured(recording.steps, getattr(found[name], kind), _short(name), group)
+                for group, name in enumerate(names)
+            ),
+            "step",
+            f"{kind} rank",
+            f"{kind.capitalize()} rank of the layers",
+        )
+        for kind in ("effective", "stable")
+    ]
+    pairs = list(recording.unbalancedness.items())[:LAYERS]
+    if pairs:
+        lines = tuple(measured(recording.steps, size, _short(name), g) for g, (name, size) in enumerate(pairs))
+        panels.append(Panel(lines, "step", r"$\Vert W_{j+1}^TW_{j+1}-W_jW_j^T\Vert$", "Unbalancedness"))
+    most = max(names, key=lambda name: moved[name])
+    course = found[most].effective[np.isfinite(found[most].effective)]
+    return Figure(
+        tuple(panels),
+        f"The effective rank changes most in layer {most or 'the model itself'}, from {course[0]:.3g} to "
+        f"{course[-1]:.3g}.",
+        columns=len(panels),
+    )
+
+
+def _linear(recording: Recording) -> Figure:
+    marks: list[Mark] = []
+    said, reasons = [], []
+    for group, (against, name) in enumerate(
+        (("data", "linear map of the inputs"), ("linearisation", "own linearisation"))
+    ):
+        if against == "linearisation" and recording.linearised is None:
+            continue
+        try:
+            phase = rec.linear_phase(recording, against, threshold=THRESHOLD)
+        except ValueError as error:
+            reasons.append(str(error))
+            continue
+        seen = phase.gap > 0
+        marks.append(measured(recording.steps[seen], phase.gap[seen], name, group))
+        when = f"at step {phase.end:.3g}" if np.isfinite(phase.end) else "never"
+        said.append(f"parts from {'a' if against == 'data' else 'its'} {name} {when}")
+    if not said:
+        raise ValueError("; ".join(reasons))
+    marks.append(reference(recording.steps[[0, -1]], [THRESHOLD] * 2, f"{THRESHOLD:.0%}"))
+    return Figure(
+        (Panel(tuple(marks), "step", "gap / what is learnt", "How linear is it?", y_scale="log"),),
+        f"At a gap of {THRESHOLD:.0%}, the network {' and '.join(said)}.",
+    )
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> Mark:
+    return measured(x, y)
+
+
+def _span(course: np.ndarray, share: bool) -> str:
+    return " to ".join(f"{value:.1%}" if share else f"{value:.3g}" for value in course[[0, -1]])
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 22 else f"…{name[-21:]}"
+
+
+def _pictures(recording: Recording) -> np.ndarray:
+    """The probe inputs as pictures (example, height, width[, 3]) with values in [0, 1]."""
+    x = recording.inputs
+    if x is None:
+        raise ValueError("inputs must have been recorded to show examples; none were given")
+    if x.ndim == 4 and x.shape[1] in (1, 3) and x.shape[3] not in (1, 3):
+        x = np.moveaxis(x, 1, 3)
+    if x.ndim == 4 and x.shape[3] == 1:
+        x = x[..., 0]
+    if not (x.ndim == 3 or (x.ndim == 4 and x.shape[3] == 3)) or min(x.shape[1:3]) < 4:
+        raise ValueError(f"inputs of shape {x.shape} are no pictures: the first and last examples are not shown")
+    every = max(1, max(x.shape[1:3]) // 64)
+    x = np.asarray(x[:, ::every, ::every], float)
+    return (x - x.min()) / max(float(np.ptp(x)), np.finfo(float).tiny)
+
+
+def _montage(pictures: np.ndarray) -> np.ndarray:
+    rows, columns = TILES
+    height, width = pictures.shape[1:3]
+    sheet = np.ones((rows * (height + 1), columns * (width + 1), *pictures.shape[3:]))
+    for place, picture in enumerate(pictures):
+        top, left = place // columns * (height + 1), place % columns * (width + 1)
+        sheet[top : top + height, left : left + width] = picture
+    return sheet[:-1, :-1]

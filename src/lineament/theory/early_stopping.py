@@ -1,0 +1,161 @@
+"""When to stop training a linear network: expected test error over time, in closed form (Hacohen & Weinshall, §6.1).
+
+Labels are `y = W*x + noise` with independent noise of variance σ² in every output. In the principal coordinates of the
+n training examples, descent moves column j of the map along eq. (10) towards `m_j/d_j`, which misses w*_j by noise of
+variance σ²/d_j. With κ_j(t) = exp(−r_j t) the share of the start that is left,
+
+    E error(t) = Σ_ij Γ_ij κ_i κ_j (w_i(0) − w*_i)·(w_j(0) − w*_j) + K σ² Σ_j Γ_jj (1 − κ_j)²/d_j,
+
+where Γ is the second moment of a test example: bias falls, variance rises. Components of small d_j come late and bring
+the most noise per variance; stopping leaves them out, as principal component analysis would.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .layers import Array, matrix
+
+# Candidate times per decade: every decade of time is covered alike, as rates span many.
+PER_DECADE = 64
+
+
+class Linear(NamedTuple):
+    """A linear task in principal coordinates of its training data; made by `task`."""
+
+    d: Array
+    gap: Array
+    gamma: Array
+    noise: float
+
+
+class Stopping(NamedTuple):
+    """The best time to stop (the end of training if going on never hurts), the error there and at the end."""
+
+    time: float
+    error: float
+    final: float
+
+    @property
+    def gain(self) -> float:
+        """How much of the final error stopping in time saves, in [0, 1]."""
+        return 1 - self.error / self.final if self.final > 0 else 0.0
+
+
+def task(d: ArrayLike, truth: ArrayLike, start: ArrayLike, gamma: ArrayLike, noise: float) -> Linear:
+    """A linear task.
+
+    Args:
+        d: Eigenvalues of the training data's XXᵀ (a sum over examples), (component,); zeros are never learnt.
+        truth: W* in principal coordinates, (outputs, component).
+        start: The map before training, likewise.
+        gamma: Second moment of a test example in the same coordinates: its diagonal (component,), or the matrix.
+        noise: The variance σ² of the label noise.
+    """
+    values = np.asarray(d, float)
+    W, W0 = matrix("truth", truth), matrix("start", start)
+    q = W.shape[1]
+    if values.shape != (q,) or not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(f"d must be {q} numbers that are not negative, one per column of truth; got {d}")
+    if W0.shape != W.shape:
+        raise ValueError(f"start must have the shape {W.shape} of truth; got {W0.shape}")
+    G = np.asarray(gamma, float)
+    G = matrix("gamma", np.diag(G) if G.ndim == 1 else G, (q, q))
+    if not np.isfinite(noise) or noise < 0:
+        raise ValueError(f"noise is a variance, finite and not negative; got {noise}")
+    return Linear(values, W0 - W, G, float(noise))
+
+
+def flow_rates(d: ArrayLike, scale: float = 1.0) -> Array:
+    """The rates `r_j = c d_j` of gradient flow, c = Σ_l α_l β_l: the depth under Definition 3."""
+    return scale * np.asarray(d, float)
+
+
+def descent_rates(d: ArrayLike, step: float, scale: float = 1.0) -> Array:
+    """The rates `r_j = −log(1 − μ c d_j)` per step of descent; μ c d_j must be less than 1."""
+    x = step * flow_rates(d, scale)
+    if not ((x >= 0) & (x < 1)).all():
+        raise ValueError(f"step × scale × d must be at least 0 and less than 1; it reaches {np.max(x)}")
+    return -np.log1p(-x)
+
+
+def expected_error(times: ArrayLike, task: Linear, rates: ArrayLike) -> Array:
+    """Expected squared error on a test example, without the noise of its own label, over time.
+
+    Args:
+        times: Times or steps t ≥ 0, (time,); infinity is the end of training.
+        task: The task.
+        rates: r_j, from `flow_rates` or `descent_rates`.
+
+    Returns:
+        (time,).
+    """
+    t, r = np.atleast_1d(np.asarray(times, float)), _rates(task, rates)
+    if t.ndim != 1 or not (t >= 0).all():
+        raise ValueError(f"times must be numbers that are not negative; got {times}")
+    # A component that does not move stays where it is for ever: 0·∞ is 0 here.
+    exponent = np.where(r > 0, np.where(r > 0, r, 1.0) * t[:, None], 0.0)
+    left = np.exp(-exponent)
+    learnt = -np.expm1(-exponent)
+    bias = np.einsum("ti,oi,ij,oj,tj->t", left, task.gap, task.gamma, task.gap, left, optimize=True)
+    per_component = np.diagonal(task.gamma) / np.where(task.d > 0, task.d, 1.0)
+    return bias + len(task.gap) * task.noise * (learnt**2 @ np.where(task.d > 0, per_component, 0.0))
+
+
+def best_stopping(task: Linear, rates: ArrayLike, end: float = np.inf) -> Stopping:
+    """The time at which the expected test error is least.
+
+    The error can have a minimum for every component. It is looked up on a grid even in log time that spans all rates,
+    and refined about the lowest point: right unless two minima are nearer in depth than the grid resolves.
+
+    What stopping gains depends on when training would end. Without end, faster components only bring the best time
+    nearer to the noise; within a budget, components too slow to be learnt do no harm until they are amplified (§6.1).
+
+    Args:
+        task: The task.
+        rates: r_j, from `flow_rates` or `descent_rates`.
+        end: When training ends at the latest.
+    """
+    from scipy.optimize import minimize_scalar
+
+    r = _rates(task, rates)
+    if not end > 0:
+        raise ValueError(f"end must be positive; got {end}")
+    final = float(expected_error([end], task, r)[0])
+    moving = r[r > 0]
+    if moving.size == 0:
+        return Stopping(0.0, final, final)
+    latest = min(60 / moving.min(), end)
+    low, high = np.log10(min(1e-4 / moving.max(), latest / 10)), np.log10(latest)
+    grid = 10.0 ** np.linspace(low, high, int(np.ceil((high - low) * PER_DECADE)) + 1)
+    times = np.concatenate([[0.0], grid[:-1], [latest]])
+    errors = expected_error(times, task, r)
+    best = int(np.argmin(errors))
+    # Past the last rate only rounding is left; a minimum must lie below the end by more than that.
+    if errors[best] >= final * (1 - 1e-12):
+        return Stopping(float(end), final, final)
+    if best == 0:
+        return Stopping(0.0, float(errors[0]), final)
+    between = (times[max(best - 1, 1)], times[min(best + 1, len(times) - 1)])
+    found = minimize_scalar(
+        lambda x: float(expected_error([np.exp(x)], task, r)[0]),
+        bounds=tuple(np.log(between)),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    time, error = min(
+        (float(np.exp(found.x)), float(found.fun)), (float(times[best]), float(errors[best])), key=_error
+    )
+    return Stopping(time, error, final)
+
+
+def _error(candidate: tuple[float, float]) -> float:
+    return candidate[1]
+
+
+def _rates(task: Linear, rates: ArrayLike) -> Array:
+    r = np.asarray(rates, float)
+    if r.shape != task.d.shape or not (np.isfinite(r) & (r >= 0)).all():
+        raise ValueError(f"rates must be {task.d.size} finite numbers that are not negative; got {rates}")
+    return r

@@ -1,0 +1,28 @@
+"""Back from products to single layers."""
+
+from typing import cast
+
+from torch import nn
+
+from .factored import Factored, Layer, plain
+from .layers import copied, placed, sites
+
+
+def collapse(model: nn.Module) -> nn.Module:
+    """A copy of a model in which every product of linear maps is one layer again.
+
+    It computes the same function, in the original architecture with the original names in its `state_dict`. Products
+    are multiplied out in float64. Factors that several products share become one weight that their layers share.
+
+    Args:
+        model: A model that `expand` or `truncate` returned, trained since then or not, or a part of one.
+    """
+    model = copied(model)
+    merged: dict[tuple[int, ...], nn.Parameter] = {}
+    for site in sites(model):
+        if isinstance(site.module, Factored):
+            key = tuple(id(cast(Layer, factor).weight) for factor in site.module)
+            layer = plain(site.module, merged.get(key))
+            merged[key] = cast(nn.Parameter, layer.weight)
+            model = placed(model, site, layer)
+    return model

@@ -1,0 +1,62 @@
+"""The recorder as a callback of Lightning, which is imported only when one is asked for."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+_HOMES = ("lightning.pytorch", "pytorch_lightning")
+
+
+def callback(recorder: "Recorder", every: str = "epoch") -> Any:
+    """A callback that records at the start of training and after every epoch or step, on the first process only.
+
+    Args:
+        recorder: What to record; its probe inputs must be on the device that Lightning trains on.
+        every: "epoch" or "step".
+    """
+    if every not in ("epoch", "step"):
+        raise ValueError(f"every must be 'epoch' or 'step'; got {every!r}")
+    base: Any = _base()
+
+    class RecorderCallback(base):
+        def __init__(self) -> None:
+            super().__init__()
+            self.recorder, self.loss, self.last = recorder, None, None
+
+        def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+            self._record(trainer, pl_module)
+
+        def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+            self.loss = outputs["loss"] if isinstance(outputs, dict) else outputs
+            if every == "step":
+                self._record(trainer, pl_module)
+
+        def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+            if every == "epoch":
+                self._record(trainer, pl_module)
+
+        def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+            recorder.flush()
+
+        def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+            recorder.flush()
+
+        def _record(self, trainer: Any, pl_module: Any) -> None:
+            # Batches that only gather gradients do not move the step: there is nothing new to record.
+            if trainer.is_global_zero and trainer.global_step != self.last:
+                recorder(pl_module, trainer.global_step, loss=self.loss)
+                self.last = trainer.global_step
+
+    return RecorderCallback()
+
+
+def _base() -> type:
+    for home in _HOMES:
+        try:
+            return importlib.import_module(home).Callback
+        except ModuleNotFoundError as error:
+            if error.name != home and error.name != home.split(".")[0]:
+                raise
+    raise ImportError("a Lightning callback needs Lightning: install it with pip install lightning")

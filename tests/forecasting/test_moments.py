@@ -1,0 +1,159 @@
+"""Moments of a stream equal those of the whole, whatever the pieces, offsets and scales."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineament.forecasting import moments
+from lineament.forecasting.moments import gather
+
+
+def cut(X, y, sizes):
+    i = 0
+    for size in sizes:
+        yield X[i : i + size], y[i : i + size]
+        i += size
+    yield X[i:], y[i:]
+
+
+def names(X, letter="x"):
+    return tuple(f"{letter}{j}" for j in range(X.shape[1]))
+
+
+@given(
+    n=st.integers(3, 60),
+    p=st.integers(1, 6),
+    k=st.integers(1, 3),
+    pieces=st.lists(st.integers(0, 20), max_size=5),
+    offset=st.sampled_from([0.0, 1.0, -1e6]),
+    spread=st.sampled_from([1e-6, 1.0, 1e6]),
+    seed=st.integers(0, 2**16),
+)
+def test_any_cut_gives_the_covariance_of_the_whole(n, p, k, pieces, offset, spread, seed):
+    rng = np.random.default_rng(seed)
+    X = offset + spread * rng.standard_normal((n, p))
+    y = rng.standard_normal((n, k)) + X[:, :1] / spread
+    found = gather(cut(X, y, pieces), names(X), names(y, "y"), standardise=False)
+    whole = np.cov(np.column_stack([X, y]).T, ddof=0).reshape(p + k, p + k)
+    # Rounding of the data themselves, at the offset, is all that may be lost.
+    tolerance = 1e-12 * spread * (spread + abs(offset))
+    np.testing.assert_allclose(found.sxx, whole[:p, :p], rtol=1e-9, atol=tolerance)
+    np.testing.assert_allclose(found.syy, whole[p:, p:], rtol=1e-8, atol=1e-10 * (1 + abs(offset) / spread))
+    np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-12, atol=1e-12 * spread)
+    scaled = gather(cut(X, y, pieces), names(X), names(y, "y"))
+    np.testing.assert_allclose(np.diagonal(scaled.sxx), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(scaled.syx, found.syx / X.std(axis=0), rtol=1e-6, atol=1e-7)
+
+
+def test_a_large_mean_costs_no_digits():
+    # E x² − (E x)² would have no digit left at an offset of 1e9.
+    x = 1e9 + np.array([0.0, 1.0, 2.0, 3.0])
+    found = gather(cut(x[:, None], x, [1, 2]), ("x",), ("y",), standardise=False)
+    assert found.sxx[0, 0] == pytest.approx(1.25, rel=1e-12)
+    assert found.syx[0, 0] == pytest.approx(1.25, rel=1e-12)
+
+
+def test_classes_that_come_late_are_one_hot_from_the_beginning():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = np.array(["b"] * 15 + ["a", "b"] * 5 + ["c"] * 15)
+    found = gather(cut(X, y, [15, 10]), names(X), ("y",), standardise=False)
+    assert found.classes
+    assert found.outputs == ("a", "b", "c")
+    one_hot = (y[:, None] == np.array(found.outputs)).astype(float)
+    whole = np.cov(np.column_stack([X, one_hot]).T, ddof=0)
+    np.testing.assert_allclose(found.syx, whole[3:, :3], atol=1e-15)
+    np.testing.assert_allclose(found.syy, whole[3:, 3:], atol=1e-15)
+
+
+def test_classes_that_are_numbers_are_sorted_as_such():
+    y = np.array([10, 2, 1, 10, 2, 1])
+    X = np.arange(6.0)[:, None]
+    assert gather([(X, y)], ("x",), ("y",), classes=True).outputs == ("1", "2", "10")
+    as_number = gather([(X, y)], ("x",), ("y",))
+    assert as_number.outputs == ("y",)
+    assert as_number.few_values == 3
+    assert gather([(X, y.astype(float))], ("x",), ("y",)).few_values is None
+
+
+def test_incomplete_rows_are_left_out_and_counted():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    holes, targets = X.copy(), y.copy()
+    holes[3, 0] = holes[4, 1] = np.nan
+    targets[[4, 9]] = np.nan
+    complete = np.setdiff1d(np.arange(30), [3, 4, 9])
+    found = gather(cut(holes, targets, [5, 5]), names(X), ("y",))
+    assert (found.rows, found.missing) == (27, 3)
+    alone = gather([(X[complete], y[complete])], names(X), ("y",))
+    np.testing.assert_allclose(found.sxx, alone.sxx, rtol=1e-12)
+    labels = np.array(["a", "b", None, "", float("nan"), "a"], dtype=object)
+    assert gather([(X[:6], labels)], names(X), ("y",)).missing == 3
+
+
+def test_constant_columns_are_left_out_and_named():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([np.full(50, 0.1), rng.standard_normal(50), np.zeros(50), np.full(50, -1e9)])
+    found = gather(cut(X, X[:, 1], [7, 11]), ("a", "b", "c", "d"), ("y",))
+    assert found.features == ("b",)
+    assert found.constant == ("a", "c", "d")
+    assert found.sxx.shape == (1, 1)
+
+
+def test_the_sample_is_drawn_evenly_and_scaled():
+    n = 5 * moments.KEPT
+    X = np.column_stack([np.arange(n, dtype=float), np.random.default_rng(0).standard_normal(n)])
+    found = gather(cut(X, X[:, 1], [1000] * 10), ("i", "z"), ("y",))
+    assert found.sample.shape == (moments.KEPT, 2)
+    kept = found.sample[:, 0] * found.scale[0] + found.mean[0]
+    assert len(np.unique(np.rint(kept))) == moments.KEPT
+    fifths = np.histogram(kept, bins=5, range=(0, n))[0]
+    # Each fifth holds 410 ± 18 of those kept.
+    assert np.abs(fifths - moments.KEPT / 5).max() < 5 * np.sqrt(moments.KEPT * 0.16)
+    assert found.sample.std(axis=0) == pytest.approx([1.0, 1.0], rel=0.1)
+
+
+def test_memory_does_not_grow_with_the_stream():
+    def stream(chunks):
+        rng = np.random.default_rng(0)
+        for _ in range(chunks):
+            X = rng.standard_normal((10_000, 20))
+            yield X, X[:, 0]
+
+    def peak(chunks):
+        tracemalloc.start()
+        found = gather(stream(chunks), tuple(map(str, range(20))), ("y",))
+        high = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert found.rows == 10_000 * chunks
+        return high
+
+    assert peak(20) < 1.1 * peak(2)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        ([[1.0, np.inf], [2.0, 3.0]], [1.0, 2.0], "column 'x1' holds an infinite value"),
+        ([[1.0], [2.0]], [1.0, -np.inf], "column 'y' holds an infinite value"),
+        ([[1.0], [1.0]], [1.0, 2.0], "no feature varies: all 1 columns are constant"),
+        ([[1.0], [2.0]], [3.0, 3.0], "the target y does not vary"),
+        ([[1.0], [np.nan]], [3.0, 4.0], "at least two complete rows are needed; there are 1, and 1 with a missing"),
+        ([[1e200], [-1e200]], [3.0, 4.0], "column 'x0' is too large"),
+    ],
+)
+def test_what_cannot_be_learnt_from_is_refused(X, y, said):
+    X = np.array(X)
+    with pytest.raises(ValueError, match=said), np.errstate(over="ignore", invalid="ignore"):
+        gather([(X, np.array(y))], names(X), ("y",))
+
+
+def test_identifiers_are_no_classes():
+    n = moments.MOST_CLASSES + 1
+    with pytest.raises(ValueError, match="they seem to be identifiers"):
+        gather([(np.arange(n)[:, None], np.array([f"id{i}" for i in range(n)]))], ("x",), ("y",))
+    with pytest.raises(ValueError, match="classes must be one column"):
+        gather([(np.eye(2), np.array([["a", "b"], ["c", "d"]]))], ("x0", "x1"), ("y",))

@@ -1,0 +1,110 @@
+"""The matrix of a linear network, by pushing and by pulling, against the product of its layers."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineament.data import components as pc
+from lineament.measure import compact as cr
+from lineament.models.convnet import ConvNet
+from lineament.models.mlp import MLP
+
+
+def conv(activation="linear", pooling="average", bias=True):
+    net = ConvNet(
+        (4, 4, 2), (3, 5), (4, 2), pooled=(1,), pooling=pooling, activation=activation, parameterisation="standard",
+        bias=bias,
+    )  # fmt: skip
+    params = net.start(jax.random.key(0), jnp.float64)
+    return net, params._replace(biases=tuple(b + 0.3 for b in params.biases))
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 5), st.integers(0, 9))
+def test_an_affine_map_is_found_whatever_the_batch(inputs, outputs, batch, seed):
+    rng = np.random.default_rng(seed)
+    W, b = rng.standard_normal((outputs, inputs)), rng.standard_normal(outputs)
+    found = cr.compact(lambda X: X @ W.T + b, inputs, batch=batch, dtype=float)
+    np.testing.assert_allclose(found.weights, W, atol=1e-12)
+    np.testing.assert_allclose(found.offset, b, atol=1e-12)
+
+
+def test_linear_layers_multiply():
+    net = MLP((5, 7, 6, 3), activation="linear", parameterisation="standard")
+    params = net.start(jax.random.key(0), jnp.float64)
+    expected = params.layers[2] @ params.layers[1] @ params.layers[0]
+    np.testing.assert_allclose(cr.compact(net.end_to_end(params), 5, dtype=float).weights, expected, atol=1e-12)
+
+
+def test_convolutions_by_pushing_and_by_pulling():
+    net, params = conv()
+    map = net.end_to_end(params)
+    found = cr.compact(map, 32, batch=5, dtype=float)
+    pulled = cr.tangent(map, jax.random.normal(jax.random.key(1), (32,), jnp.float64))
+    np.testing.assert_allclose(found.weights, pulled.weights, atol=1e-12)
+    np.testing.assert_allclose(found.offset, pulled.offset, atol=1e-12)
+    X = np.random.default_rng(0).standard_normal((6, 32))
+    np.testing.assert_allclose(X @ found.weights.T + found.offset, map(jnp.asarray(X)), atol=1e-12)
+
+
+def test_single_precision():
+    net, params = conv()
+    params = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), params)
+    found = cr.compact(net.end_to_end(params), 32)
+    assert found.weights.dtype == np.float32
+    exact = cr.compact(net.end_to_end(conv()[1]), 32, dtype=float)
+    np.testing.assert_allclose(found.weights, exact.weights, atol=1e-5)
+
+
+def test_principal_coordinates():
+    net, params = conv()
+    map = net.end_to_end(params)
+    X = np.random.default_rng(0).standard_normal((12, 32)) + 1
+    components = pc.fit(X)
+    found = cr.compact(map, 32, components, batch=4, dtype=float)
+    assert found.weights.shape == (2, 11)
+    np.testing.assert_allclose(
+        components.coordinates(X) @ found.weights.T + found.offset, map(jnp.asarray(X)), atol=1e-10
+    )
+    plain = cr.compact(map, 32, dtype=float)
+    np.testing.assert_allclose(found.weights, cr.principal(plain.weights, components), atol=1e-10)
+
+
+def test_non_linear_networks_are_refused_and_approximated():
+    net, params = conv("relu", "max")
+    with pytest.raises(ValueError, match="map must be affine"):
+        cr.compact(net.end_to_end(params), 32, dtype=float)
+    free = cr.activation_free(net)
+    assert (free.activation, free.pooling, free.filters) == ("linear", "average", net.filters)
+    twin, _ = conv()
+    np.testing.assert_allclose(
+        cr.compact(free.end_to_end(params), 32, dtype=float).weights,
+        cr.compact(twin.end_to_end(params), 32, dtype=float).weights,
+    )
+    # The tangent of a rectifier network is exact nearby, where no unit switches.
+    x = jax.random.normal(jax.random.key(2), (32,), jnp.float64)
+    near = cr.tangent(net.end_to_end(params), x)
+    step = 1e-6 * np.random.default_rng(0).standard_normal(32)
+    moved = net.end_to_end(params)(x[None] + step[None])[0]
+    np.testing.assert_allclose(near.weights @ (x + step) + near.offset, moved, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cr.compact(lambda X: X, 0), "inputs and batch must be at least 1"),
+        (lambda: cr.compact(lambda X: X.sum(), 3), "map must take rows"),
+        (lambda: cr.compact(lambda X: np.tanh(X), 3), "map must be affine"),
+        (lambda: cr.compact(lambda X: np.abs(X), 3), "map must be affine"),
+        (lambda: cr.compact(lambda X: X, 3, pc.fit(np.eye(4))), "components must be of 3 inputs"),
+        (lambda: cr.tangent(lambda X: X, np.ones((2, 2))), "at must be one example"),
+        (lambda: cr.activation_free(3), "net must be a network"),
+        (lambda: cr.principal(np.ones((2, 3)), pc.fit(np.eye(4))), "weights must be"),
+    ],
+)
+def test_what_is_wrong_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

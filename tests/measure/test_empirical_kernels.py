@@ -1,0 +1,175 @@
+"""Tangent kernels against the Jacobian written out."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineament.measure import kernels
+from lineament.models import MLP, ConvNet, Mirrored, TwoLayer
+
+KEY = jax.random.key(0)
+
+
+def naive(f, params, x, y):
+    """`K_{ij,kl} = Σ_θ ∂f_k(x_i) ∂f_l(y_j)` from whole Jacobians."""
+    J, L = (jax.tree.leaves(jax.jit(jax.jacrev(f))(params, z)) for z in (x, y))
+    flat = lambda leaves, n: np.concatenate([np.asarray(leaf).reshape(n, leaf.shape[1], -1) for leaf in leaves], 2)  # noqa: E731
+    return np.einsum("nkp,mlp->nmkl", flat(J, len(x)), flat(L, len(y)))
+
+
+def rows(n, d, seed=0, dtype=jnp.float64):
+    return jnp.asarray(np.random.default_rng(seed).normal(size=(n, d)), dtype)
+
+
+def shaken(net, dtype=jnp.float64):
+    """Parameters with biases away from zero and, for mirrored networks, unequal copies."""
+    params = net.start(KEY, dtype)
+    leaves, tree = jax.tree.flatten(params)
+    keys = jax.random.split(KEY, len(leaves))
+    shake = lambda leaf, key: leaf + 0.3 * jax.random.normal(key, leaf.shape, dtype)  # noqa: E731
+    return jax.tree.unflatten(tree, [shake(leaf, key) for leaf, key in zip(leaves, keys, strict=True)])
+
+
+NETS = [
+    MLP((12, 9, 7, 3), "gelu", bias=True),
+    ConvNet((2, 2, 3), (40,), (1,), pooled=(0,), parameterisation="standard", bias=True),  # pairs of positions pay
+    ConvNet((4, 3, 1), (3, 2), (4, 2), padding="circular", bias=True, activation="elu", readout="average"),
+    Mirrored(ConvNet((2, 2, 3), (3,), (2,), bias=True)),
+]
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_networks_are_contracted_to_the_kernel_of_their_jacobian(net, monkeypatch):
+    monkeypatch.setattr(kernels, "BATCH", 2)
+    params, (k, d) = shaken(net), net.shape
+    x, y = rows(7, d), rows(5, d, 1)
+    both = jnp.concatenate([x, y])
+    expected = naive(lambda params, x: net.end_to_end(params)(x), params, both, both)
+    whole = kernels.empirical(net, params, x, y)
+    close(whole, expected[:7, 7:, 0, 0] if k == 1 else expected[:7, 7:])
+    close(kernels.empirical(net, params, x, y, outputs="mean"), expected[:7, 7:].trace(axis1=2, axis2=3) / k)
+    square = kernels.empirical(net, params, x)
+    close(square, expected[:7, :7].reshape(square.shape))
+    monkeypatch.setattr(kernels._Layers, "block", lambda self, memory: 3)  # halves are filled by symmetry
+    close(kernels.empirical(net, params, x), square)
+    close(kernels.empirical(net, params, x, y), whole)
+
+
+def function(params, x):
+    hidden = jnp.tanh(jnp.einsum("nij,ijh->nh", x, params["a"])) * params["c"][0]
+    return hidden @ params["b"].T
+
+
+@settings(max_examples=12)
+@given(st.integers(1, 4), st.integers(1, 3), st.booleans(), st.sampled_from([1.0, 2e3, 1e9]))
+def test_any_function_has_a_kernel(n, m, two, memory):
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(2, 3, 4)), rng.normal(size=(1 + two, 4))
+    params = {"a": jnp.asarray(a), "b": jnp.asarray(b), "c": (jnp.asarray(1.5),)}
+    x, y = rng.normal(size=(n, 2, 3)), rng.normal(size=(m, 2, 3))
+    t, u = (np.tanh(np.einsum("nij,ijh->nh", z, a)) for z in (x, y))
+    slopes = np.einsum("kh,lh,nh,mh->nmkl", b, b, 1 - t**2, 1 - u**2)
+    expected = 1.5**2 * slopes * np.einsum("nij,mij->nm", x, y)[:, :, None, None]
+    expected += 1.5**2 * np.einsum("nh,mh,kl->nmkl", t, u, np.eye(1 + two))
+    expected += np.einsum("nk,ml->nmkl", t @ b.T, u @ b.T)
+    found = kernels.empirical(function, params, x, y, memory=memory)
+    assert found.shape == ((n, m, 2, 2) if two else (n, m))
+    np.testing.assert_allclose(found, expected.reshape(found.shape), atol=1e-11)
+    square = kernels.empirical(function, params, x, outputs="mean", memory=memory)
+    np.testing.assert_allclose(square, square.T, atol=1e-12)
+    assert kernels.spectrum(square).min() > -1e-10 * max(1.0, square.max())
+
+
+def test_functions_of_one_value_have_flat_kernels():
+    kernel = kernels.empirical(lambda p, x: x @ p, jnp.ones(3), np.eye(3)[:2])
+    np.testing.assert_allclose(kernel, np.eye(2))
+
+
+def test_models_without_taps_go_the_general_way():
+    net = TwoLayer(4, 6, outputs=2)
+    layers = (rows(6, 4), rows(2, 6, 1))
+    x = rows(5, 4, 2)
+    W, a = map(np.asarray, layers)
+    hidden = np.maximum(x @ W.T, 0)
+    active = (x @ W.T > 0).astype(float)
+    first = np.einsum("nm,nh,mh,kh,lh->nmkl", x @ x.T, active, active, a, a)
+    expected = first + np.einsum("nm,kl->nmkl", hidden @ hidden.T, np.eye(2))
+    np.testing.assert_allclose(kernels.empirical(net, layers, x), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("net", [MLP((12, 30, 30, 2)), ConvNet((4, 3, 1), (6, 6), (1,))])
+def test_single_precision_stays_single_and_is_nearly_right(net):
+    params, x = net.start(KEY), rows(6, 12, dtype=jnp.float32)
+    found = kernels.empirical(net, params, x)
+    assert found.dtype == np.float32
+    exact = kernels.empirical(net, jax.tree.map(lambda leaf: leaf.astype(jnp.float64), params), x.astype(jnp.float64))
+    assert exact.dtype == np.float64
+    np.testing.assert_allclose(found, exact, atol=1e-5 * exact.max())
+
+
+def test_a_linear_layer_has_the_kernel_of_its_data():
+    x = rows(9, 4)
+    net = MLP((4, 1), "linear")
+    np.testing.assert_allclose(kernels.empirical(net, net.start(KEY, jnp.float64), x), x @ x.T / 4, atol=1e-13)
+
+
+def test_the_kernel_settles_as_the_network_widens():
+    """Fluctuations of the diagonal over starts fall as 1/√width."""
+    x = rows(1, 5)
+    spread = []
+    widths = np.array([16, 64, 256])
+    for width in widths:
+        net = MLP((5, int(width), int(width), 1))
+        starts = [net.start(key, jnp.float64) for key in jax.random.split(KEY, 40)]
+        spread.append(np.std([kernels.empirical(net, params, x)[0, 0] for params in starts]))
+    slope = np.polyfit(np.log(widths), np.log(spread), 1)[0]
+    assert slope == pytest.approx(-0.5, abs=0.15)
+
+
+def test_memory_bounds_the_block():
+    net = ConvNet((8, 8, 3), (64,) * 4)
+    parts = kernels._Layers(net, net.start(KEY), rows(1, 192, dtype=jnp.float32))
+    assert [parts.paired(layer) for layer in range(parts.count)] == [False] * 4 + [True]
+    block = parts.block(2**30)
+    assert block >= 1000
+    assert 2 * 4 * block * 9 * 64 * 64 <= 2**30  # the largest layer's Jacobian, for both sides
+    assert parts.block(2**26) * 16 == pytest.approx(block, rel=0.1)
+
+
+def test_spectrum():
+    K = np.array([[2.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_allclose(kernels.spectrum(K), [3, 1])
+    both = np.einsum("nm,kl->nmkl", K, np.diag([1.0, 5.0]))
+    np.testing.assert_allclose(kernels.spectrum(both), [15, 5, 3, 1])
+    with pytest.raises(ValueError, match="kernel must have shape"):
+        kernels.spectrum(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="kernel must be finite"):
+        kernels.spectrum(np.full((2, 2), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": np.zeros((0, 4))}, "x must hold at least one example"),
+        ({"y": np.zeros((2, 3))}, "x and y must hold examples of one shape"),
+        ({"x": np.full((2, 4), np.nan)}, "x must be finite"),
+        ({"x": np.zeros((2, 2, 2))}, "x must have one row for each example"),
+        ({"outputs": "trace"}, "outputs must be one of"),
+        ({"memory": 0}, "memory must be positive"),
+        ({"params": {}}, "params must hold floating-point arrays"),
+        ({"params": {"count": np.arange(3)}}, "params must hold floating-point arrays"),
+        ({"f": lambda params, x: jnp.sum(x)}, r"f must return \(n,\) or \(n, k\)"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    net = MLP((4, 2))
+    given = {"f": net, "params": net.start(KEY, jnp.float64), "x": np.ones((2, 4))} | change
+    with pytest.raises(ValueError, match=message):
+        kernels.empirical(**given)

@@ -1,0 +1,177 @@
+"""Learning order: streams against means, correlations against scipy, neighbours against sorting all distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from lineament.measure import critical, order
+from lineament.measure import neighbours as near
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6), st.integers(0, 99))
+def test_streaming_gives_the_mean(members, epochs, examples, seed):
+    correct = np.random.default_rng(seed).random((members, epochs, examples)) < 0.5
+    expected = [np.mean([correct[i, e, j] for i in range(members) for e in range(epochs)]) for j in range(examples)]
+    np.testing.assert_allclose(order.accessibility(correct), expected)
+    one, two = order.Accessibility(examples), order.Accessibility(examples)
+    for epoch in range(epochs):
+        one.add(correct[0, epoch])
+    for member in range(1, members):
+        two.add(correct[member])
+    np.testing.assert_allclose(one.merge(two).value, expected)
+    assert one.seen == members * epochs
+
+
+def test_learnt_sooner_is_more_accessible():
+    learnt = np.array([0, 3, 7, 10])
+    correct = np.broadcast_to(np.arange(10)[None, :, None] >= learnt, (2, 10, 4))
+    np.testing.assert_allclose(order.accessibility(correct), 1 - learnt / 10)
+
+
+@given(st.integers(4, 40), st.sampled_from([-1.0, 0.0, 0.3, 2.0]), st.integers(0, 99))
+def test_correlations_are_those_of_scipy(n, strength, seed):
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 9, n) / 8  # ties, as accessibility has
+    a[0] = 2.0
+    b = strength * a + rng.standard_normal(n)
+    found = order.constancy(a, b)
+    expected = stats.pearsonr(a, b)
+    assert found.pearson == pytest.approx(expected.statistic)
+    np.testing.assert_allclose(found.pearson_interval, expected.confidence_interval(0.95), atol=1e-6)
+    assert found.spearman == pytest.approx(stats.spearmanr(a, b).statistic)
+    assert found.spearman_interval[0] <= found.spearman <= found.spearman_interval[1]
+
+
+@pytest.mark.parametrize("method", ["fisher", "bootstrap"])
+def test_intervals_cover_the_truth_as_often_as_they_say(method):
+    rng = np.random.default_rng(0)
+    truth, n, trials = 0.6, 60, 100
+    spearman = 6 / np.pi * np.arcsin(truth / 2)
+    covered = np.zeros((trials, 2))
+    for trial in range(trials):
+        x, y = rng.multivariate_normal([0, 0], [[1, truth], [truth, 1]], n).T
+        found = order.constancy(x, y, confidence=0.9, method=method, resamples=100, seed=trial)
+        for i, (value, interval) in enumerate([(truth, found.pearson_interval), (spearman, found.spearman_interval)]):
+            covered[trial, i] = interval[0] <= value <= interval[1]
+    # Binomial with 100 trials at 0.9: three standard deviations are 0.09.
+    assert (np.abs(covered.mean(axis=0) - 0.9) < 0.1).all()
+
+
+def test_equal_and_opposite_orders():
+    a = np.arange(6.0)
+    assert order.constancy(a, 2 * a + 1) == order.Constancy(1, (1, 1), 1, (1, 1))
+    assert order.constancy(a, -(a**3)).spearman == -1
+
+
+def test_fastest_examples():
+    np.testing.assert_array_equal(order.fastest([0.1, 0.9, 0.5, 0.8, 0.9], 0.4), [1, 4])
+    np.testing.assert_array_equal(order.fastest([0.1, 0.2], 0.01), [1])
+    np.testing.assert_array_equal(order.fastest([1.0, 1.0, 1.0], 1.0), [0, 1, 2])
+
+
+def test_group_means_and_moving_averages():
+    found = order.group_means([1.0, 2.0, 4.0, 8.0, 9.0], [3, 1, 3, 1, np.nan])
+    np.testing.assert_array_equal(found.values, [1, 3])
+    np.testing.assert_allclose(found.means, [5, 2.5])
+    np.testing.assert_allclose(found.errors, [stats.sem([2, 8]), stats.sem([1, 4])])
+    np.testing.assert_array_equal(found.counts, [2, 2])
+    assert np.isnan(order.group_means([1.0, 2.0], [0, 1]).errors).all()
+    np.testing.assert_allclose(order.moving_average([1, 2, 3, 4], 2), [1.5, 2.5, 3.5])
+
+
+def naive_neighbours(X, k):
+    distance = np.sqrt(((X[:, None] - X[None]) ** 2).sum(-1))
+    np.fill_diagonal(distance, np.inf)
+    return np.sort(np.argsort(distance, axis=1)[:, :k], axis=1)
+
+
+@given(st.integers(3, 25), st.integers(1, 6), st.integers(0, 99))
+def test_discriminability_counts_neighbours_of_the_same_class(n, q, seed):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.standard_normal((n, q)), rng.integers(0, 3, n)
+    k = int(rng.integers(1, n))
+    expected = [np.mean(labels[row] == labels[i]) for i, row in enumerate(naive_neighbours(X, k))]
+    np.testing.assert_allclose(order.discriminability(X, labels, k), expected)
+
+
+@pytest.mark.parametrize(("decay", "dtype"), [(0.5, np.float32), (1.5, np.float64), (0.0, np.float64)])
+def test_the_filter_loses_no_neighbour(monkeypatch, decay, dtype):
+    """Steep spectra, where the bound proves nearly all, and white ones, where it proves nothing."""
+    for name, value in (("SMALL", 50), ("SAMPLE", 40), ("FILTER", 8), ("ROWS", 64)):
+        monkeypatch.setattr(near, name, value)
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((300, 40)) * np.arange(1, 41) ** -decay).astype(dtype)
+    X[7] = X[8] = X[9]  # copies
+    found = near.neighbours(X, 5)
+    gaps = lambda chosen: np.sort(np.linalg.norm(X[:, None] - X[chosen], axis=2), axis=1)  # noqa: E731
+    np.testing.assert_allclose(gaps(found), gaps(naive_neighbours(X.astype(float), 5)), rtol=1e-5, atol=1e-5)
+    assert not (found == np.arange(300)[:, None]).any()
+    assert all(len(set(row)) == 5 for row in found.tolist())
+
+
+def test_more_copies_than_neighbours():
+    X = np.ones((9, 2))
+    found = near.neighbours(X, 3)
+    assert not (found == np.arange(9)[:, None]).any()
+    np.testing.assert_allclose(order.discriminability(X, np.zeros(9, int), 3), 1)
+
+
+@given(st.integers(1, 6), st.integers(1, 20), st.integers(0, 99))
+def test_critical_scores_by_their_definitions(steps, n, seed):
+    rng = np.random.default_rng(seed)
+    predictions, labels = rng.integers(0, 2, (steps, n)), rng.integers(0, 2, n)
+    sizes = np.cumsum(rng.integers(1, 9, steps))
+    pc, frequency = critical.critical_pc(predictions, labels, sizes), critical.critical_frequency(predictions, labels)
+    for j in range(n):
+        lasting = [P for i, P in enumerate(sizes) if (predictions[i:, j] == labels[j]).all()]
+        some = [i for i in range(steps) if predictions[i, j] == labels[j]]
+        np.testing.assert_equal(pc[j], lasting[0] if lasting else np.nan)
+        np.testing.assert_equal(frequency[j], some[0] if some else np.nan)
+
+
+@given(st.integers(1, 5), st.integers(2, 9), st.integers(0, 99))
+def test_linear_predictions_are_those_on_projected_data(classes, q, seed):
+    rng = np.random.default_rng(seed)
+    W, C, b = rng.standard_normal((classes, q)), rng.standard_normal((6, q)), rng.standard_normal(classes)
+    sizes = sorted(rng.choice(q + 1, 2, replace=False).tolist())
+    found = critical.linear_predictions(W, C, sizes, b)
+    for row, P in zip(found, sizes, strict=True):
+        projected = C.copy()
+        projected[:, P:] = 0
+        np.testing.assert_array_equal(row, np.argmax(projected @ W.T + b, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: order.accessibility(np.ones((2, 3), bool)), "correct must be"),
+        (lambda: order.accessibility(np.ones((2, 3, 1))), "correct must be boolean"),
+        (lambda: order.Accessibility(0), "examples must be"),
+        (lambda: order.Accessibility(2).add(np.ones(3, bool)), "2 examples on its last axis"),
+        (lambda: order.Accessibility(2).merge(order.Accessibility(3)), "other must have 2"),
+        (lambda: order.Accessibility(2).value, "no predictions were added"),
+        (lambda: order.constancy(np.ones(5), np.arange(5)), "a is 1 for every example"),
+        (lambda: order.constancy(np.arange(3), np.arange(3)), "at least four"),
+        (lambda: order.constancy([1, np.nan, 2, 3], np.arange(4)), "a must be a vector of finite"),
+        (lambda: order.constancy(np.arange(5), np.arange(5), confidence=1.0), "confidence must be"),
+        (lambda: order.constancy(np.arange(5), np.arange(5), method="exact"), "method must be one of"),
+        (lambda: order.fastest([1.0], 0.0), "share must be"),
+        (lambda: order.group_means([1.0], [1, 2]), "by must have the shape"),
+        (lambda: order.group_means([1.0], [np.nan]), "not a number for any"),
+        (lambda: order.moving_average([1.0], 2), "width must be"),
+        (lambda: order.discriminability(np.ones((4, 2)), np.zeros(3), 1), "labels must be one per example"),
+        (lambda: order.discriminability(np.ones((4, 2)), np.zeros(4), 4), "k must be at least 1"),
+        (lambda: order.discriminability(np.ones((4, 2), int), np.zeros(4), 1), "features must be finite"),
+        (lambda: critical.critical_pc(np.zeros((2, 3)), np.zeros(2)), "predictions must be"),
+        (lambda: critical.critical_pc(np.zeros((2, 3)), np.zeros(3), [2, 1]), "sizes must be 2 rising"),
+        (lambda: critical.linear_predictions(np.ones((2, 3)), np.ones((4, 2)), [1]), "must agree"),
+        (lambda: critical.linear_predictions(np.ones((2, 3)), np.ones((4, 3)), [4]), "sizes must lie"),
+        (lambda: critical.linear_predictions(np.ones((2, 3)), np.ones((4, 3)), []), "sizes must be"),
+        (lambda: critical.linear_predictions(np.ones((2, 3)), np.ones((4, 3)), [1], [0]), "offset must have"),
+    ],
+)
+def test_what_is_wrong_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

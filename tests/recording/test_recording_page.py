@@ -1,0 +1,133 @@
+"""The page of a recording: what it shows, and what it says where it can show nothing."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from lineament.claims.figure import Mark
+from lineament.recording import Recording
+from lineament.report import recording_figures, recording_page
+
+
+def run(T=6, n=40, shape=(6, 6), **others):
+    """A classifier that learns pictures one by one."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((n, *shape)), np.arange(n) % 2
+    signs = np.where(np.arange(n)[None, :] < n * np.arange(T)[:, None] / (T - 1), 1, -1)
+    outputs = np.stack([(2 * y - 1) * -signs, (2 * y - 1) * signs], axis=2) * (1 + np.arange(T))[:, None, None]
+    given = {
+        "loss": [None, *np.geomspace(1, 0.1, T - 1)],
+        "spectra": {"first": np.sort(rng.uniform(size=(T, 3)))[:, ::-1]},
+        "unbalancedness": {"first → second": np.arange(T)},
+        "gradients": {"w": [np.nan, *np.geomspace(3, 1, T - 1)]},
+    }
+    return Recording(np.arange(T), outputs, y, X, **given | others)
+
+
+class Balanced(HTMLParser):
+    """Counts the tags that must be closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "link", "br", "img", "input"):
+            self.open.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_startendtag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone_and_shows_every_figure(tmp_path):
+    path = recording_page.write(run(about={"model": "<Net>"}), tmp_path / "new" / "report.html")
+    text = path.read_text(encoding="utf-8")
+    parser = Balanced()
+    parser.feed(text)
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    assert set(re.findall(r'<h2 id="(\w+)"', text)) >= {"curves", "order", "examples", "bias", "layers"}
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text)
+    assert "&lt;Net&gt; recorded" in text
+    assert "<Net>" not in text
+
+
+def test_figures_show_the_numbers_of_the_recording():
+    made = run()
+    figures, missing = recording_figures.figures(made)
+    histogram = figures["order"].panels[0].marks[0]
+    assert histogram.y is not None
+    assert histogram.y.sum() == 40
+    learnt = figures["order"].panels[1].marks[0]
+    np.testing.assert_allclose(learnt.y, np.where(made.steps == 0, 0, np.arange(6) / 5))
+    np.testing.assert_allclose(figures["curves"].panels[1].marks[0].y, made.error)
+    assert "from 100.0% to 0.0%" in figures["curves"].caption
+    assert "0 of 40 are wrong at the end" in figures["order"].caption
+    assert "First come the examples number 0, 1, 2, 3, 4, last 39, 38" in figures["examples"].caption
+    first = pixels(figures["examples"].panels[0].marks[0])
+    X = (made.inputs - made.inputs.min()) / np.ptp(made.inputs)
+    np.testing.assert_allclose(first[:6, :6], X[0])
+    np.testing.assert_allclose(first[:6, 7:13], X[1])
+    assert missing == []
+
+
+def pixels(mark: Mark) -> np.ndarray:
+    assert mark.z is not None
+    return mark.z
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 6), (5, 6, 3), (1, 5, 6), (5, 6, 1)])
+def test_pictures_of_any_layout_are_shown(shape):
+    found = pixels(recording_figures.figures(run(shape=shape))[0]["examples"].panels[0].marks[0])
+    assert found.shape == ((4 * 6 - 1, 5 * 7 - 1, 3) if 3 in shape else (4 * 6 - 1, 5 * 7 - 1))
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
+def test_the_linear_gap_is_drawn_with_its_threshold():
+    figures, _ = recording_figures.figures(run(n=200, linearised=run(n=200).outputs))
+    names = [mark.label for mark in figures["linear"].panels[0].marks]
+    assert names == ["linear map of the inputs", "own linearisation", "2%"]
+    assert "parts from its own linearisation never" in figures["linear"].caption
+
+
+def test_what_is_missing_is_said():
+    text = recording_page.page(Recording([0, 1], np.random.default_rng(0).standard_normal((2, 5, 2))))
+    for reason in (
+        "there is no learning curve to draw",
+        "labels must be classes",
+        "inputs must have been recorded",
+        "there are no ranks to draw",
+    ):
+        assert reason in text
+    assert "Squared" not in text
+
+
+def test_trouble_stands_at_the_head():
+    made = run()
+    text = recording_page.page(run(loss=[None, 1, 1, 1, np.nan, 1]))
+    assert "the loss is nan at step 4: try a smaller step size" in text
+    assert "Only the records before it are shown" in text
+    figures, _ = recording_figures.figures(run(loss=[None, 1, 1, 1, np.nan, 1]))
+    assert len(figures["curves"].panels[1].marks[0].x) == 4
+    none = recording_page.page(Recording([0], np.full_like(made.outputs[:1], np.nan), made.labels))
+    assert "there is nothing to show" in none
+
+
+def test_real_targets_have_curves_but_no_order():
+    made = run()
+    text = recording_page.page(Recording(made.steps, made.outputs, made.outputs[-1], made.inputs))
+    assert "Squared error at the end" in text
+    assert "labels must be classes" in text
+
+
+def test_an_unwritable_folder_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="cannot write to the folder"):
+        recording_page.write(run(), tmp_path / "file" / "report.html")

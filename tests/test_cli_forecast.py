@@ -1,0 +1,128 @@
+"""`lineament forecast`: tables, pages, JSON, and mistakes told in one line."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lineament import cli
+
+
+@pytest.fixture(autouse=True)
+def _at_home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = X @ [1.0, 2.0, 3.0] + 0.1 * rng.standard_normal(40)
+    np.savez("good.npz", X=X, y=y)
+    rows = "\n".join(",".join(map(str, row)) for row in np.column_stack([X, y]))
+    (tmp_path / "good.csv").write_text(f"a,b,c,price\n{rows}\n")
+    (tmp_path / "words.csv").write_text("a,town,price\n1,Bonn,2\n2,Ulm,3\n")
+    (tmp_path / "same.csv").write_text("a,b,price\n1,2,3\n1,2,4\n1,2,5\n")
+    (tmp_path / "flat.csv").write_text("a,price\n1,3\n2,3\n")
+    (tmp_path / "holes.csv").write_text("a,price\n1,\n2,\n3,4\n")
+    (tmp_path / "endless.csv").write_text("a,price\n1,2\ninf,3\n4,5\n")
+    (tmp_path / "file").write_text("")
+
+
+@pytest.fixture
+def run(capfd):
+    def command(*arguments):
+        code = cli.main(["forecast", *arguments])
+        printed = capfd.readouterr()
+        return code, printed.out, printed.err
+
+    return command
+
+
+def test_a_table_in_the_terminal(run):
+    code, out, err = run("good.csv", "--target", "price")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "What a linear network of 2 layers learns from good.csv"
+    assert "40 examples, 3 features, one target" in lines[1]
+    head = next(line for line in lines if line.startswith("component "))
+    assert head.split() == ["component", "variance", "explains", "10", "%", "half", "90", "%", "features"]
+    assert "covariance of full rank  yes" in out
+
+
+def test_names_files_and_columns_lead_to_the_same_forecast(run):
+    from_csv, from_npz = (json.loads(run(name, "--json")[1]) for name in ("good.csv", "good.npz"))
+    assert from_csv["curve"]["loss"] == pytest.approx(from_npz["curve"]["loss"], rel=1e-6)
+    other = json.loads(run("good.csv", "--target", "0", "--json")[1])
+    assert other["features"] == ["b", "c", "price"]
+    assert json.loads(run("iris", "--json")[1])["outputs"] == ["setosa", "versicolor", "virginica"]
+
+
+def test_trained_with_a_page(run, tmp_path):
+    code, out, _ = run("good.npz", "--train", "--depth", "1", "--out", "new/page")
+    assert code == 0
+    assert "Trained: holds" in out
+    assert out.splitlines()[-1] == "new/page/forecast.html"
+    page = (tmp_path / "new/page/forecast.html").read_text(encoding="utf-8")
+    assert "lineament forecast good.npz --depth 1 --start 0.001 --train --seed 0" in page
+    stored = json.loads((tmp_path / "new/page/forecast.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert stored["trained"]["verdict"] == "holds"
+
+
+def test_json_prints_nothing_else(run):
+    code, out, err = run("good.npz", "--json", "--whiten", "--depth", "3", "--seed", "5", "--out", "page")
+    assert (code, err) == (0, "")
+    (line,) = out.splitlines()
+    found = json.loads(line, parse_constant=pytest.fail)
+    assert (found["depth"], found["seed"], found["whiten"]) == (3, 5, True)
+
+
+def test_a_step_above_the_stable_one_is_warned_of_not_refused(run):
+    stable = json.loads(run("good.npz", "--json")[1])["largest_stable_lr"]
+    code, out, _ = run("good.npz", "--lr", str(2 * stable))
+    assert code == 0
+    assert "above the largest stable one" in " ".join(out.split())
+
+
+def test_fewer_rows_than_columns_are_noticed(run):
+    rng = np.random.default_rng(0)
+    np.savez("wide.npz", X=rng.standard_normal((6, 10)), y=rng.standard_normal(6))
+    code, out, _ = run("wide.npz")
+    assert code == 0
+    assert "There are 6 rows for 10 columns" in out
+    assert "When to stop cannot be told" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gone.csv"], ["'DATA'", "no file 'gone.csv'", "check the path"]),
+        (["digitz"], ["'digitz'", "did you mean 'digits'"]),
+        (["file"], ["'file'", "must end in .npz, .csv"]),
+        (["good.csv", "--target", "prize"], ["no column 'prize'", "did you mean 'price'"]),
+        (["diabetes", "--target", "age"], ["has its own target", "'age'"]),
+        (["words.csv"], ["column 'town'", "'Bonn'", "Encode"]),
+        (["same.csv"], ["no feature varies", "2 columns"]),
+        (["flat.csv"], ["target price does not vary"]),
+        (["holes.csv"], ["at least two complete rows", "there are 1, and 2 with a missing value"]),
+        (["endless.csv"], ["column 'a' holds an infinite value"]),
+        (["good.npz", "--depth", "0"], ["--depth", "'0'"]),
+        (["good.npz", "--start", "-1"], ["--start", "'-1'", "positive"]),
+        (["good.npz", "--lr", "much"], ["--lr", "'much'"]),
+        (["good.npz", "--steps", "0"], ["--steps", "'0'"]),
+        (["good.npz", "--out", "file"], ["--out", "'file'", "File exists"]),
+        ([], ["DATA"]),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_two(run, arguments, said):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith("lineament: ")
+    for part in said:
+        assert part in line
+
+
+def test_a_forecast_of_an_archive_needs_neither_jax_nor_pandas():
+    code = "import sys; from lineament import cli; cli.main(['forecast', 'good.npz', '--json']); " + (
+        "print([name for name in ('jax', 'pandas', 'sklearn', 'matplotlib', 'torch') if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1] == "[]"

@@ -1,0 +1,130 @@
+"""Expected test error against simulated descent over noise, and the best time against calculus and search."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineament.theory import early_stopping as theory
+
+
+def some_task(seed=0, q=4, outputs=2, noise=0.5):
+    rng = np.random.default_rng(seed)
+    d = np.sort(10.0 ** rng.uniform(-1, 2, q))[::-1]
+    truth, start = rng.standard_normal((2, outputs, q))
+    half = rng.standard_normal((q, q))
+    return theory.task(d, truth, 0.1 * start, half @ half.T / q, noise), truth, 0.1 * start
+
+
+def test_expected_error_is_that_of_descent_over_draws_of_the_noise():
+    task, truth, start = some_task()
+    rng = np.random.default_rng(1)
+    n, steps, draws = 6, 12, 20_000
+    # Training inputs whose second moment is exactly diag(d).
+    X = np.sqrt(task.d)[:, None] * np.linalg.qr(rng.standard_normal((n, 4)))[0].T
+    noise = np.sqrt(task.noise) * rng.standard_normal((draws, 2, n))
+    syx = (truth @ X + noise) @ X.T
+    step = 0.9 / task.d.max()
+    W = np.broadcast_to(start, (draws, 2, 4))
+    errors = []
+    for _ in range(steps + 1):
+        gap = W - truth
+        errors.append(np.einsum("noi,ij,noj->n", gap, task.gamma, gap))
+        W = W - step * (W * task.d - syx)
+    found = theory.expected_error(np.arange(steps + 1), task, theory.descent_rates(task.d, step))
+    errors = np.array(errors)
+    np.testing.assert_array_less(np.abs(errors.mean(1) - found), 5 * errors.std(1) / np.sqrt(draws) + 1e-9)
+
+
+def test_the_ends_of_training():
+    task, truth, start = some_task()
+    rates = theory.flow_rates(task.d, 3.0)
+    first, last = theory.expected_error([0.0, np.inf], task, rates)
+    assert first == pytest.approx(np.trace((start - truth) @ task.gamma @ (start - truth).T))
+    assert last == pytest.approx(2 * 0.5 * np.sum(np.diagonal(task.gamma) / task.d))
+    # Directions the data lack stay as they were.
+    lacking = theory.task([1.0, 0.0], [[1.0, 2.0]], [[0.0, 0.0]], [1.0, 3.0], 0.1)
+    assert theory.expected_error([np.inf], lacking, [1.0, 0.0])[0] == pytest.approx(3 * 4 + 0.1)
+
+
+@given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 1))
+def test_the_best_time_of_one_component(log_d, log_signal, log_noise):
+    """One mode of gap Δ and noise v = σ²/d is best at κ = v/(Δ² + v)."""
+    d, signal, noise = 10.0**log_d, 10.0**log_signal, 10.0**log_noise
+    task = theory.task([d], [[np.sqrt(signal)]], [[0.0]], [2.0], noise)
+    v = noise / d
+    found = theory.best_stopping(task, theory.flow_rates([d]))
+    kappa = v / (signal + v)
+    assert found.time * d == pytest.approx(-np.log(kappa), rel=1e-4, abs=1e-6)
+    assert found.error == pytest.approx(2 * signal * v / (signal + v), rel=1e-9)
+    assert found.final == pytest.approx(2 * v)
+    assert found.gain == pytest.approx(v / (signal + v), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_time_is_better_than_the_best(seed):
+    task, _, _ = some_task(seed, q=6, noise=0.3)
+    rates = theory.descent_rates(task.d, 0.5 / task.d.max())
+    found = theory.best_stopping(task, rates)
+    times = np.concatenate([[0], np.geomspace(1e-5, 1e6, 20_000)])
+    errors = theory.expected_error(times, task, rates)
+    assert found.error <= errors.min() * (1 + 1e-9)
+    assert theory.expected_error([found.time], task, rates)[0] == pytest.approx(found.error)
+
+
+def test_without_noise_never_stop_and_without_signal_never_start():
+    clean = theory.task([3.0, 1.0], [[1.0, 1.0]], [[0.0, 0.0]], [1.0, 1.0], 0.0)
+    assert theory.best_stopping(clean, theory.flow_rates(clean.d)).time == np.inf
+    hopeless = theory.task([3.0, 1.0], [[0.0, 0.0]], [[0.0, 0.0]], [1.0, 1.0], 1.0)
+    found = theory.best_stopping(hopeless, theory.flow_rates(hopeless.d))
+    assert (found.time, found.error, found.gain) == (0.0, 0.0, 1.0)
+    still = theory.task([0.0], [[1.0]], [[0.0]], [1.0], 1.0)
+    assert theory.best_stopping(still, [0.0]) == theory.Stopping(0.0, 1.0, 1.0)
+
+
+def test_a_budget_ends_training():
+    task, _, _ = some_task(noise=0.3)
+    rates = theory.flow_rates(task.d)
+    free = theory.best_stopping(task, rates)
+    for end in (free.time / 100, free.time / 2, free.time * 2, free.time * 1e9):
+        found = theory.best_stopping(task, rates, end)
+        assert found.final == pytest.approx(theory.expected_error([end], task, rates)[0])
+        assert found.time <= end
+        if end > free.time:
+            assert found.error == pytest.approx(free.error)
+    short = theory.best_stopping(task, rates, 1e-9 / task.d.max())
+    assert short.time in (0.0, 1e-9 / task.d.max())
+
+
+def test_amplified_low_components_make_stopping_gain_more_within_a_budget_only():
+    """§6.1. Signal in the high components; the low ones, too slow for the budget, enter only when amplified."""
+    d = 10.0 ** -np.arange(6.0) * 1e3
+    truth = np.sqrt(d / 1e3)[None, :]
+
+    def gain(factor, end):
+        # Amplified components: data × factor, so d × factor², truth / factor, test variance × factor².
+        f = np.where(np.arange(6) >= 4, factor, 1.0)
+        task = theory.task(d * f**2, truth / f, np.zeros((1, 6)), d / 1e3 * f**2, 10.0)
+        return theory.best_stopping(task, theory.descent_rates(task.d, 1e-6), end).gain
+
+    # Steps of one size for all, as when only the data change.
+    assert gain(10.0, 1e6) > gain(1.0, 1e6)
+    assert gain(10.0, np.inf) < gain(1.0, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: theory.task([1.0], [[1.0, 2.0]], [[1.0, 2.0]], [1.0, 1.0], 0.1), "d must be 2 numbers"),
+        (lambda: theory.task([1.0], [[1.0]], [[1.0, 2.0]], [1.0], 0.1), "start must have the shape"),
+        (lambda: theory.task([1.0], [[1.0]], [[1.0]], [1.0, 2.0], 0.1), "gamma must have shape"),
+        (lambda: theory.task([1.0], [[1.0]], [[1.0]], [1.0], -0.1), "noise is a variance"),
+        (lambda: theory.best_stopping(some_task()[0], np.ones(4), 0.0), "end must be positive"),
+        (lambda: theory.descent_rates([1.0, 2.0], 0.6), "less than 1; it reaches 1.2"),
+        (lambda: theory.expected_error([-1], some_task()[0], np.ones(4)), "times must be"),
+        (lambda: theory.expected_error([1], some_task()[0], np.ones(3)), "rates must be 4"),
+    ],
+)
+def test_what_is_wrong_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

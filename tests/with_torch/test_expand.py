@@ -1,0 +1,376 @@
+"""Expanding and collapsing: the same function, whatever the layer, and never a layer dropped in silence."""
+
+import copy
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn.utils import parametrizations, prune, weight_norm  # noqa: E402
+
+from lineament.torch import Factored, collapse, expand  # noqa: E402
+
+
+@st.composite
+def linear_layers(draw):
+    sizes = st.integers(1, 6)
+    return nn.Linear(draw(sizes), draw(sizes), bias=draw(st.booleans())), ()
+
+
+@st.composite
+def conv_layers(draw):
+    axes = draw(st.sampled_from([1, 2]))
+    groups = draw(st.integers(1, 3))
+    small = lambda top: tuple(draw(st.integers(1, top)) for _ in range(axes))  # noqa: E731
+    mode = draw(st.sampled_from(["zeros", "reflect", "replicate", "circular"]))
+    stride, kernel, dilation = small(3), small(3), small(2)
+    padding = draw(st.sampled_from(["same", "valid", "numbers"]))
+    if padding == "numbers":
+        padding = tuple(draw(st.integers(0, 2)) for _ in range(axes))
+    elif padding == "same":
+        stride = (1,) * axes
+    layer = (nn.Conv1d, nn.Conv2d)[axes - 1](
+        groups * draw(st.integers(1, 3)), groups * draw(st.integers(1, 3)), kernel, stride, padding, dilation, groups,
+        draw(st.booleans()), mode,
+    )  # fmt: skip
+    return layer, (7,) * axes
+
+
+def some_input(layer, size, dtype):
+    channels = layer.in_features if isinstance(layer, nn.Linear) else layer.in_channels
+    return torch.randn(3, channels, *size, dtype=dtype)
+
+
+@settings(max_examples=120)
+@given(
+    st.one_of(linear_layers(), conv_layers(), conv_layers()),
+    st.integers(1, 5),
+    st.sampled_from([torch.float64, torch.float32]),
+    st.sampled_from([1e-4, 1.0, 1e4]),
+)
+def test_expanding_and_collapsing_keeps_the_function(case, depth, dtype, scale):
+    layer, size = case
+    layer = layer.to(dtype)
+    with torch.no_grad():
+        layer.weight.mul_(scale)
+    x = some_input(layer, size, dtype)
+    before = copy.deepcopy(layer.state_dict())
+    net, report = expand(layer, depth)
+    back = collapse(net)
+    wanted = layer(x)
+    bar = 1e-12 if dtype == torch.float64 else 1e-5
+    for model in (net, back):
+        assert model(x).dtype == dtype
+        assert (model(x) - wanted).norm() <= bar * wanted.norm()
+    assert list(back.state_dict()) == list(before)
+    assert str(back) == str(layer)
+    assert all(torch.equal(layer.state_dict()[name], value) for name, value in before.items())
+    (row,) = report
+    assert row.done == (depth > 1)
+    assert row.expanded == sum(p.numel() for n, p in net.named_parameters() if n.endswith("weight"))
+
+
+@given(linear_layers(), st.integers(2, 5))
+def test_factors_are_balanced(case, depth):
+    net, _ = expand(case[0].double(), depth)
+    assert len(net) == depth
+    for before, after in pairwise(factor.weight for factor in net):
+        torch.testing.assert_close(after.T @ after, before @ before.T, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_step_of_the_expansion_is_a_step_of_the_product(depth):
+    layer = nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2).double()
+    x, target = torch.randn(5, 4, 8, 8, dtype=torch.float64), torch.randn(5, 6, 4, 4, dtype=torch.float64)
+    loss = lambda out: ((out - target) ** 2).mean()  # noqa: E731
+    net, _ = expand(layer, depth)
+
+    # By hand, for each group: W_j − η Aᵀ G Bᵀ with A the factors after W_j, B those before, G the gradient by W.
+    gradient = torch.autograd.grad(loss(layer(x)), layer.weight)[0].reshape(2, 3, -1)
+    bias_gradient = torch.autograd.grad(loss(layer(x)), layer.bias)[0]
+    factors = [factor.weight.detach().reshape(2, factor.weight.shape[0] // 2, -1) for factor in net]
+    stepped = []
+    for j, W in enumerate(factors):
+        after = torch.eye(3, dtype=torch.float64).expand(2, 3, 3)
+        for later in reversed(factors[j + 1 :]):
+            after = after @ later
+        G = after.mT @ gradient
+        if j:
+            before = factors[0]
+            for earlier in factors[1:j]:
+                before = earlier @ before
+            G = G @ before.mT
+        stepped.append(W - 0.1 * G)
+    product = stepped[0]
+    for W in stepped[1:]:
+        product = W @ product
+
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+    loss(net(x)).backward()
+    optimiser.step()
+    back = collapse(net)
+    torch.testing.assert_close(back.weight.detach(), product.reshape(layer.weight.shape), rtol=0, atol=1e-13)
+    torch.testing.assert_close(back.bias.detach(), layer.bias.detach() - 0.1 * bias_gradient, rtol=0, atol=1e-13)
+
+
+class Net(nn.Module):
+    """Layers in corners: nested, used twice, sharing a weight, sharing a bias, normalised."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv1d(3, 4, 3, padding="same", padding_mode="circular")
+        self.norm = nn.BatchNorm1d(4)
+        self.body = nn.ModuleList([nn.Linear(5, 5), nn.Sequential(nn.Linear(5, 5), nn.ReLU())])
+        self.again = self.body[0]
+        self.tied = nn.Linear(5, 5)
+        self.tied.weight = self.body[1][0].weight
+        self.tied.bias = self.body[0].bias
+        self.head = nn.Linear(20, 2)
+
+    def forward(self, x):
+        x = self.norm(self.first(x))
+        for layer in (*self.body, self.again, self.tied):
+            x = torch.tanh(layer(x))
+        return self.head(x.flatten(1))
+
+
+def test_shared_modules_and_shared_weights_stay_shared():
+    model = Net().double().eval()
+    x = torch.randn(6, 3, 5, dtype=torch.float64)
+    net, report = expand(model, 3)
+    assert not report.skipped
+    assert report["again"] == report["body.0"]
+    assert net.again is net.body[0]
+    assert all(a.weight is b.weight for a, b in zip(net.tied, net.body[1][0], strict=True))
+    assert net.tied.bias is net.body[0].bias
+    torch.testing.assert_close(net(x), model(x), rtol=1e-12, atol=1e-13)
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+    net(x).square().sum().backward()
+    optimiser.step()
+    back = collapse(net)
+    assert back.again is back.body[0]
+    assert back.tied.weight is back.body[1][0].weight
+    assert back.tied.bias is back.body[0].bias
+    assert list(back.state_dict()) == list(model.state_dict())
+    torch.testing.assert_close(back(x), net(x), rtol=1e-12, atol=1e-13)
+    model.load_state_dict(back.state_dict())
+
+
+def test_mode_gradients_hooks_and_the_random_state_are_kept():
+    seen = []
+    model = Net().train()
+    model.body.eval()
+    model.head.weight.requires_grad_(False)
+    model.head.register_forward_hook(lambda module, args, out: seen.append(type(module).__name__))
+    state = torch.get_rng_state()
+    net, _ = expand(model, 2)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert net.training
+    assert not any(module.training for module in net.body.modules())
+    assert [factor.weight.requires_grad for factor in net.head] == [False, False]
+    assert net.head.bias.requires_grad
+    back = collapse(net)
+    assert back.training
+    assert not back.body.training
+    assert not back.head.weight.requires_grad
+    x = torch.randn(4, 3, 5)
+    net(x), back(x)
+    assert seen == ["Factored", "Linear"]
+
+
+def test_compiled_and_exported():
+    model = nn.Sequential(nn.Conv2d(1, 3, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4)).eval()
+    x = torch.randn(2, 1, 7, 7)
+    net, _ = expand(model, 3)
+    for each in (net, collapse(net)):
+        torch.testing.assert_close(torch.compile(each, backend="eager")(x), model(x), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(torch.export.export(each, (x,)).module()(x), model(x), rtol=1e-5, atol=1e-6)
+
+
+def test_code_that_reads_the_weight_off_the_layer_still_works():
+    encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).double().eval()
+    net, report = expand(encoder, 2)
+    assert [row.layer for row in report.done] == ["linear1", "linear2"]
+    assert {row.layer for row in report.skipped} == {"self_attn", "self_attn.out_proj"}
+    x = torch.randn(3, 4, 8, dtype=torch.float64)
+    with torch.no_grad():  # the fast path takes linear1.weight
+        torch.testing.assert_close(net(x), encoder(x), rtol=1e-12, atol=1e-12)
+    assert isinstance(net.linear1, Factored)
+    torch.testing.assert_close(net.linear1.weight, encoder.linear1.weight, rtol=1e-12, atol=1e-13)
+
+
+class Listed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+        self.steps = [self.inner]
+
+    def forward(self, x):
+        return self.steps[0](x)
+
+
+class Doubled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def tied_embedding():
+    model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5))
+    model[1].weight = model[0].weight
+    return model
+
+
+def with_a_nan():
+    layer = nn.Linear(2, 2)
+    with torch.no_grad():
+        layer.weight[0, 0] = torch.nan
+    return layer
+
+
+def with_own_forward():
+    layer = nn.Linear(2, 2)
+    layer.forward = lambda x: x
+    return layer
+
+
+SKIPPED = {
+    "parametrised": (lambda: parametrizations.orthogonal(nn.Linear(3, 3)), "parametrize computes its weight"),
+    "parametrised norm": (lambda: parametrizations.weight_norm(nn.Conv1d(3, 3, 1)), "parametrize computes its weight"),
+    "pruned": (lambda: prune.l1_unstructured(nn.Linear(3, 3), "weight", 0.5), "a hook computes it"),
+    "lazy": (lambda: nn.LazyLinear(3), "run the lazy layer once"),
+    "subclass": (lambda: Doubled(3, 3), "may compute something of its own"),
+    "attention": (lambda: nn.MultiheadAttention(4, 2), "is none of Linear, Conv1d, Conv2d"),
+    "transposed": (lambda: nn.ConvTranspose2d(2, 2, 3), "is none of Linear, Conv1d, Conv2d"),
+    "listed": (Listed, "also held by the list 'steps'"),
+    "embedding": (tied_embedding, "shared with '0'"),
+    "integers": (lambda: nn.Linear(2, 2).requires_grad_(False).to(torch.complex64), "torch.complex64"),
+    "meta": (lambda: nn.Linear(2, 2, device="meta"), "no values"),
+    "empty": (lambda: nn.Linear(0, 2), "empty"),
+    "nan": (with_a_nan, "not finite"),
+    "own forward": (with_own_forward, "parts of its own"),
+    "qat": (lambda: torch.ao.nn.qat.Linear(2, 2, qconfig=torch.ao.quantization.get_default_qat_qconfig()), "quantised"),
+    "quantised": (lambda: torch.ao.nn.quantized.dynamic.Linear(2, 2), "quantised"),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", SKIPPED)
+def test_what_cannot_be_expanded_is_left_alone_and_named(case):
+    make, reason = SKIPPED[case]
+    model = make()
+    net, report = expand(model, 2)
+    assert not report.done
+    assert any(reason in row.note for row in report.skipped)
+    assert not any(isinstance(module, Factored) for module in net.modules())
+    assert reason in str(report)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_weight_that_a_hook_computes_is_copied_and_left_alone():
+    model = nn.Sequential(weight_norm(nn.Linear(3, 3)), nn.Linear(3, 2))
+    x = torch.randn(4, 3)
+    model(x)
+    net, report = expand(model, 2)
+    assert "a hook computes it" in report["0"].note
+    assert report["1"].done
+    torch.testing.assert_close(net(x), model(x))
+
+
+def test_a_product_is_not_expanded_again():
+    net, _ = expand(nn.Sequential(nn.Linear(3, 3)), 2)
+    _, report = expand(net, 2)
+    assert [(row.layer, row.done) for row in report] == [("0", False)]
+    assert "collapse the model first" in report[0].note
+
+
+def test_layers_are_chosen_by_name_and_the_table_is_asked_by_name():
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    net, report = expand(model, 2, layers=["2", "1"])
+    assert isinstance(net[2], Factored)
+    assert not isinstance(net[0], Factored)
+    assert report["2"].widths == (2,)
+    assert "ReLU" in report["1"].note
+    with pytest.raises(KeyError, match="no layer '7'"):
+        report["7"]
+
+
+def test_widths_below_the_rank_are_refused_and_above_it_carry_nothing():
+    low_rank = nn.Linear(6, 5, bias=False).double()
+    with torch.no_grad():
+        low_rank.weight.copy_(torch.outer(torch.arange(1.0, 6), torch.arange(1.0, 7)))
+    model = nn.Sequential(low_rank, nn.Linear(5, 4), nn.Conv1d(4, 4, 3, groups=2))
+    _, report = expand(model, 2, width=3, layers=["0", "1", "2"])
+    assert report["0"].note == "2 hidden units carry nothing: the rank is 1"
+    assert report["1"].note == "width 3 is below its rank 4: the function would change"
+    assert report["2"].note == "width 3 is no multiple of its 2 groups"
+    net, _ = expand(low_rank, 3, width=3)
+    x = torch.randn(4, 6, dtype=torch.float64)
+    torch.testing.assert_close(net(x), low_rank(x), rtol=1e-12, atol=1e-12)
+    net(x).square().sum().backward()
+    assert torch.all(net[0].weight.grad[1:] == 0)
+
+
+def test_a_fresh_start_has_the_variance_of_the_layers_own():
+    layer = nn.Conv2d(4, 60, 3, groups=2)
+    products, biases = [], []
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(60):
+        net, _ = expand(layer, 3, width=30, preserve=False, generator=generator)
+        products.append(collapse(net).weight.detach())
+        biases.append(net.bias.detach())
+    fan_in = 2 * 9
+    variance = torch.stack(products).var().item()
+    assert variance == pytest.approx(1 / (3 * fan_in), rel=0.1)
+    assert layer.weight.var().item() == pytest.approx(1 / (3 * fan_in), rel=0.1)
+    drawn = torch.stack(biases)
+    assert drawn.abs().max() <= fan_in**-0.5
+    assert drawn.var().item() == pytest.approx(1 / (3 * fan_in), rel=0.1)
+
+
+def test_a_fresh_start_follows_its_generator():
+    layer = nn.Linear(4, 3)
+    draw = lambda seed: expand(layer, 2, preserve=False, generator=torch.Generator().manual_seed(seed)).model  # noqa: E731
+    assert torch.equal(draw(0)[1].weight, draw(0)[1].weight)
+    assert not torch.equal(draw(0)[1].weight, draw(1)[1].weight)
+
+
+def test_wrong_arguments_are_named():
+    model = nn.Linear(2, 2)
+    with pytest.raises(ValueError, match="depth must be a whole number of at least 1; got 0"):
+        expand(model, 0)
+    with pytest.raises(ValueError, match=r"depth must be a whole number of at least 1; got 2\.5"):
+        expand(model, 2.5)
+    with pytest.raises(ValueError, match="width must be a whole number of at least 1; got -1"):
+        expand(model, 2, width=-1)
+    with pytest.raises(ValueError, match="layers must name modules of the model; got 'fc'"):
+        expand(model, 2, layers=["fc"])
+    with pytest.raises(ValueError, match="layers must be a sequence of names"):
+        expand(model, 2, layers="fc")
+    with pytest.raises(ValueError, match=r"model must be a torch\.nn\.Module; got int"):
+        expand(3, 2)
+    with pytest.raises(ValueError, match="must not be compiled yet"):
+        collapse(torch.compile(model))
+
+
+def test_importing_lineament_never_imports_torch_and_missing_torch_is_said():
+    code = "import sys, lineament; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import sys; sys.modules['torch'] = None; import lineament.torch"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'lineament[torch]'" in done.stderr
+    assert done.returncode == 1
+
+
+def test_half_precision_keeps_its_dtype():
+    layer = nn.Linear(4, 3).to(torch.bfloat16)
+    net, _ = expand(layer, 2)
+    x = torch.randn(5, 4, dtype=torch.bfloat16)
+    assert {p.dtype for p in net.parameters()} == {torch.bfloat16}
+    np.testing.assert_allclose(net(x).float().detach(), layer(x).float().detach(), atol=0.05)

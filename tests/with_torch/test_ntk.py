@@ -1,0 +1,337 @@
+"""The tangent kernel against the inner products of gradients, and against JAX."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
+
+from lineament.torch import expand, ntk  # noqa: E402
+from lineament.torch import kernel as kernel_module  # noqa: E402
+
+
+def naive(model, x, y=None):
+    """`Σ_θ ∂f_i(x)/∂θ ∂f_j(y)/∂θ`, from the whole Jacobian, one gradient at a time."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def row(output):
+        gradients = torch.autograd.grad(output, parameters, retain_graph=True, allow_unused=True)
+        dense = [
+            torch.zeros_like(p) if g is None else g.to_dense() for p, g in zip(parameters, gradients, strict=True)
+        ]
+        return torch.cat([g.flatten() for g in dense])
+
+    def jacobian(x):
+        parts = x if isinstance(x, tuple) else (x,)
+        single = [model(*(part[k : k + 1] for part in parts)).flatten() for k in range(len(parts[0]))]
+        return torch.stack([torch.stack([row(output) for output in outputs]) for outputs in single])
+
+    J = jacobian(x)
+    return torch.einsum("xip,yjp->xyij", J, J if y is None else jacobian(y))
+
+
+def close(found, wanted, bar=1e-12):
+    assert found.shape == wanted.shape
+    assert (found - wanted).norm() <= bar * wanted.norm()
+
+
+def draw(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+@pytest.fixture(autouse=True)
+def nothing_slow():
+    """Unless a test says otherwise, no parameter may need the slow way."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "ntk has no structured derivative")
+        yield
+
+
+def jax_ntk(f, parameters, x, y):
+    def flat(x):
+        parts = jax.tree.leaves(jax.jacrev(f)(parameters, x))
+        return jnp.concatenate([J.reshape(*J.shape[:2], -1) for J in parts], axis=2)
+
+    return jnp.einsum("xip,yjp->xyij", flat(x), flat(y))
+
+
+def test_an_mlp_has_the_kernel_it_has_in_jax():
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 6), nn.GELU(approximate="tanh"), nn.Linear(6, 3))
+    model.double()
+    x, y = draw(6, 5), draw(4, 5)
+    parameters = [jnp.asarray(p.detach().numpy()) for p in model.parameters()]
+
+    def f(p, x):
+        x = jnp.tanh(x @ p[0].T + p[1][None, :])
+        x = jax.nn.gelu(x @ p[2].T + p[3][None, :], approximate=True)
+        return x @ p[4].T + p[5][None, :]
+
+    wanted = jax_ntk(f, parameters, jnp.asarray(x.numpy()), jnp.asarray(y.numpy()))
+    np.testing.assert_allclose(ntk(model, x, y), wanted, rtol=0, atol=1e-10)
+
+
+def test_a_cnn_has_the_kernel_it_has_in_jax():
+    model = nn.Sequential(
+        nn.Conv2d(2, 4, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, groups=2), nn.Softplus(), nn.Flatten(),
+        nn.Linear(6 * 4, 3),
+    ).double()  # fmt: skip
+    x = draw(5, 2, 8, 8)
+    parameters = [jnp.asarray(p.detach().numpy()) for p in model.parameters()]
+
+    def conv(x, W, b, stride, pad, groups):
+        out = jax.lax.conv_general_dilated(x, W, (stride, stride), [(pad, pad)] * 2, feature_group_count=groups)
+        return out + b[None, :, None, None]
+
+    def f(p, x):
+        x = jnp.maximum(conv(x, p[0], p[1], 2, 1, 1), 0.0)
+        x = jax.nn.softplus(conv(x, p[2], p[3], 1, 0, 2))
+        return x.reshape(x.shape[0], -1) @ p[4].T + p[5][None, :]
+
+    images = jnp.asarray(x.numpy())
+    np.testing.assert_allclose(ntk(model, x), jax_ntk(f, parameters, images, images), rtol=0, atol=1e-10)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_convolutions_of_every_kind(data):
+    groups = data.draw(st.integers(1, 2))
+    axes = data.draw(st.integers(1, 2))
+    padding = data.draw(st.sampled_from(["same", "valid", 0, 1, 2]))
+    conv = (nn.Conv1d, nn.Conv2d)[axes - 1](
+        2 * groups, 3 * groups, data.draw(st.integers(1, 3)), padding=padding, groups=groups,
+        stride=1 if padding == "same" else data.draw(st.integers(1, 2)), dilation=data.draw(st.integers(1, 2)),
+        bias=data.draw(st.booleans()),
+        padding_mode=data.draw(st.sampled_from(["zeros", "reflect", "replicate", "circular"])),
+    )  # fmt: skip
+    model = nn.Sequential(conv, nn.Tanh(), nn.Flatten(), nn.LazyLinear(2)).double()
+    x = draw(3, 2 * groups, *(6,) * axes)
+    model(x)
+    close(ntk(model, x), naive(model, x))
+
+
+class Tokens(nn.Module):
+    """Integer inputs, a padding index, a linear layer over a sequence and one called twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 4, padding_idx=0)
+        self.place = nn.Embedding(5, 4)
+        self.mix = nn.Linear(4, 4)
+        self.norm = nn.LayerNorm(4)
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, tokens):
+        x = self.table(tokens) + self.place(torch.arange(5).expand(len(tokens), 5))
+        x = self.norm(torch.tanh(self.mix(torch.tanh(self.mix(x)))))
+        return self.head(x.mean(1))
+
+
+def normalised():
+    model = nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Conv2d(4, 4, 3, bias=False), nn.GroupNorm(2, 4),
+        nn.InstanceNorm2d(4, affine=True), nn.Dropout(0.5), nn.Flatten(), nn.Linear(16, 6), nn.BatchNorm1d(6),
+        nn.RMSNorm(6), nn.LayerNorm(6), nn.SiLU(), nn.Linear(6, 2),
+    ).double()  # fmt: skip
+    model(draw(8, 2, 6, 6))  # statistics of its own
+    return model.eval()
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Linear(3, 4), nn.Linear(2, 4)
+
+    def forward(self, a, b):
+        return torch.tanh(self.left(a) * self.right(b)).sum(1)
+
+
+def tied():
+    """One weight looked up, then multiplied by; one bias and one normalisation used twice."""
+    norm = nn.LayerNorm(4)
+    model = nn.Sequential(
+        nn.Embedding(6, 4), norm, nn.Linear(4, 4), nn.Tanh(), norm, nn.Linear(4, 4), nn.Linear(4, 6), nn.Flatten()
+    )
+    model[6].weight = model[0].weight
+    model[5].bias = model[2].bias
+    return model.double()
+
+
+def frozen():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    model[0].weight.requires_grad_(False)
+    model[2].bias.requires_grad_(False)
+    return model
+
+
+CASES = {
+    "tokens": (lambda: Tokens().double(), lambda n: torch.randint(9, (n, 5))),
+    "normalised": (normalised, lambda n: draw(n, 2, 6, 6)),
+    "two inputs, one output": (lambda: Two().double(), lambda n: (draw(n, 3), draw(n, 2))),
+    "tied": (tied, lambda n: torch.randint(6, (n, 2))),
+    "frozen": (frozen, lambda n: draw(n, 3)),
+    "expanded": (lambda: expand(nn.Conv1d(2, 3, 3).double(), 3).model, lambda n: draw(n, 2, 5)),
+    "one weight": (lambda: nn.Linear(1, 1, bias=False).double(), lambda n: draw(n, 1)),
+}
+
+
+@pytest.mark.parametrize("block", [None, 1, 2, 100])
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_output_in_blocks(case, block):
+    make, inputs = CASES[case]
+    model, x, y = make(), inputs(5), inputs(3)
+    for other in (None, y):
+        wanted = naive(model, x, other)
+        close(ntk(model, x, other, block=block), wanted)
+        close(ntk(model, x, other, block=block, outputs="diagonal"), torch.einsum("xyii->xyi", wanted))
+        close(ntk(model, x, other, block=block, outputs="trace"), torch.einsum("xyii->xy", wanted))
+
+
+@pytest.mark.parametrize("memory", [1, 20_000, 10**9])
+def test_little_memory_changes_nothing(monkeypatch, memory):
+    model, x = normalised(), draw(7, 2, 6, 6)
+    monkeypatch.setattr(kernel_module, "MEMORY", memory)
+    close(ntk(model, x), naive(model, x))
+
+
+class Functional(nn.Module):
+    """A weight that is used a second time behind its layer's back."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return functional.linear(torch.tanh(self.layer(x)), self.layer.weight)
+
+
+class TimeFirst(nn.Module):
+    """Linear layers that see examples along the second axis, of a square so that the lengths do not tell."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.scale = nn.Linear(3, 2), nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return (torch.tanh(self.layer(x.transpose(0, 1))) * self.scale).sum(0)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = nn.LSTM(3, 4, batch_first=True), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.cell(x)[0][:, -1])
+
+
+SLOW = {
+    "a second use": (Functional, lambda n: draw(n, 3), ["layer.weight (Linear)"]),
+    "time first": (TimeFirst, lambda n: draw(n, 5, 3), ["layer.weight (Linear)", "scale (TimeFirst)"]),
+    "recurrent": (Recurrent, lambda n: draw(n, 5, 3), ["cell.weight_hh_l0 (LSTM)"]),
+    "attention": (
+        lambda: nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), nn.Flatten()).eval(),
+        lambda n: draw(n, 2, 4),
+        ["0.self_attn.in_proj_weight (MultiheadAttention)", "0.self_attn.out_proj.weight"],
+    ),
+    "slopes": (lambda: nn.Sequential(nn.Linear(3, 2), nn.PReLU()), lambda n: draw(n, 3), ["1.weight (PReLU)"]),
+    "parametrised": (lambda: parametrizations.weight_norm(nn.Linear(3, 2)), lambda n: draw(n, 3), ["original0"]),
+    "hooked": (lambda: nn.Sequential(weight_norm(nn.Linear(3, 2))), lambda n: draw(n, 3), ["0.weight_g (Linear)"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("case", SLOW)
+def test_what_has_no_structure_is_named_and_still_exact(case):
+    make, inputs, named = SLOW[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = make().double()
+    x = inputs(5)
+    with pytest.warns(UserWarning, match="differentiating one example at a time") as caught:
+        found = ntk(model, x, block=5)
+    message = " ".join(str(warning.message) for warning in caught)
+    assert all(name in message for name in named)
+    close(found, naive(model, x))
+
+
+def test_float32_stays_float32():
+    model, x = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 2)), torch.randn(6, 1, 6, 6)
+    found = ntk(model, x)
+    assert found.dtype == torch.float32
+    close(found.double(), naive(model.double(), x.double()), 1e-5)
+
+
+def test_the_model_given_is_not_changed():
+    model = normalised()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    ntk(model, draw(3, 2, 6, 6))
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert all(p.grad is None for p in model.parameters())
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+class Random(nn.Linear):
+    def forward(self, x):
+        return super().forward(x) * torch.rand(())
+
+
+class Detached(nn.Linear):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+def test_wrong_arguments_are_named():
+    model, x = nn.Linear(3, 2), torch.randn(4, 3)
+    with pytest.raises(ValueError, match="outputs must be one of 'all', 'diagonal', 'trace'; got 'full'"):
+        ntk(model, x, outputs="full")
+    with pytest.raises(ValueError, match="block must be a whole number of at least 1, or None; got 0"):
+        ntk(model, x, block=0)
+    with pytest.raises(ValueError, match=r"x must be a tensor with examples along its first axis.*got \(ndarray\)"):
+        ntk(model, x.numpy())
+    with pytest.raises(ValueError, match=r"y must hold equally many examples in every part, at least one; got \[0\]"):
+        ntk(model, x, x[:0])
+    with pytest.raises(
+        ValueError, match=r"x must hold equally many examples in every part, at least one; got \[2, 4\]"
+    ):
+        ntk(Two(), (x, x[:2]))
+    with pytest.raises(ValueError, match="model must have parameters that require a gradient"):
+        ntk(nn.Linear(3, 2).requires_grad_(False), x)
+    with pytest.raises(ValueError, match="outputs that depend on its parameters"):
+        ntk(Detached(3, 2), x)
+    with pytest.raises(ValueError, match=r"one row per example; for 1 example\(s\) it gave shape \(3,\)"):
+        ntk(nn.Sequential(nn.Linear(3, 3), nn.Flatten(0)), x)
+    with pytest.raises(ValueError, match="model must return one tensor of real numbers; got tuple"):
+        ntk(nn.LSTM(3, 2), x[:, None])
+    with pytest.raises(ValueError, match="the same output for the same input"):
+        ntk(Random(3, 2), x)
+    with pytest.raises(ValueError, match=r"'' \(Embedding\) has max_norm, not supported"):
+        ntk(nn.Embedding(3, 2, max_norm=1.0), torch.tensor([0, 1]))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_quantised_part_is_refused_rather_than_left_out():
+    model = nn.Sequential(nn.Linear(3, 2), torch.ao.nn.quantized.dynamic.Linear(2, 2))
+    with pytest.raises(ValueError, match=r"'1' \(Linear\) is quantised, not supported"):
+        ntk(model, torch.randn(4, 3))
+
+
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        (nn.Dropout(0.5), r"'1' \(Dropout\)"),
+        (nn.BatchNorm1d(2), r"'1' \(BatchNorm1d\)"),
+        (nn.BatchNorm1d(2, track_running_stats=False).eval(), r"'1' \(BatchNorm1d\)"),
+    ],
+)
+def test_a_model_in_training_mode_is_refused(part, named):
+    with pytest.raises(ValueError, match=rf"evaluation mode.*{named}.*call model\.eval\(\)"):
+        ntk(nn.Sequential(nn.Linear(3, 2), part), torch.randn(4, 3))

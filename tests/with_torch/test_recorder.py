@@ -1,0 +1,431 @@
+"""The recorder: that it sees rightly, leaves no trace, survives crashes, and says what is wrong."""
+
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn.functional import cross_entropy, dropout  # noqa: E402
+
+from lineament import recording as rec  # noqa: E402
+from lineament.recording import Recording, store  # noqa: E402
+from lineament.torch import Recorder, expand  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def nothing_unsaid():
+    """Unless a test says otherwise, a recorder warns of nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        yield
+
+
+def net(dropout=0.5):
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(dropout), nn.Flatten(), nn.Linear(64, 8),
+        nn.Tanh(), nn.Linear(8, 3),
+    )  # fmt: skip
+
+
+def data(n=40):
+    return torch.randn(n, 1, 6, 6), torch.randint(3, (n,))
+
+
+def train(model, x, y, recorder=None, epochs=3, first=0, lr=0.1, stop=None):
+    """A plain loop; returns the losses."""
+    optimiser, losses = torch.optim.SGD(model.parameters(), lr=lr), []
+    for epoch in range(first, epochs):
+        for batch in torch.randperm(len(x)).split(10):
+            optimiser.zero_grad()
+            loss = cross_entropy(model(x[batch]), y[batch])
+            loss.backward()
+            optimiser.step()
+            losses.append(loss.item())
+        if recorder is not None:
+            recorder(model, epoch + 1, loss=loss)
+        if epoch + 1 == stop:
+            raise KeyboardInterrupt
+    return losses
+
+
+def test_training_is_the_same_with_and_without_it(tmp_path):
+    """Modes, buffers, gradients and random numbers: any trace would show in the losses of a net with dropout."""
+    runs = []
+    for recorded in (False, True):
+        torch.manual_seed(3)
+        model, (x, y) = net(), data()
+        model[1].eval()  # frozen statistics within a model that trains
+        recorder = Recorder(x, y, path=tmp_path, linearise=True) if recorded else None
+        if recorder is not None:
+            recorder(model, 0)
+        runs.append((train(model, x, y, recorder), model.state_dict(), [p.grad for p in model.parameters()]))
+        assert [m.training for m in model] == [True, False, True, True, True, True, True, True]
+        assert model.training
+    assert runs[0][0] == runs[1][0]
+    for a, b in ((runs[0][1].values(), runs[1][1].values()), (runs[0][2], runs[1][2])):
+        assert all(torch.equal(p, q) for p, q in zip(a, b, strict=True))
+
+
+def test_what_is_recorded_is_what_there_is():
+    model, (x, y) = net(), data()
+    recorder = Recorder(x, y, batch=7)
+    recorder(model, 0)
+    train(model, x, y)
+    recorder(model, 5, loss=torch.tensor(1.5, requires_grad=True))
+    made = recorder.recording
+    with torch.no_grad():
+        expected = model.eval()(x).numpy()
+    np.testing.assert_allclose(made.outputs[1], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(made.steps, [0, 5])
+    np.testing.assert_array_equal(made.loss, [np.nan, 1.5])
+    np.testing.assert_array_equal(made.reported, [False, True])
+    W1, W2 = (model[i].weight.detach().double().numpy() for i in (5, 7))
+    np.testing.assert_allclose(made.spectra["5"][1], np.linalg.svd(W1, compute_uv=False))
+    kernel = model[0].weight.detach().double().numpy().reshape(4, 9)
+    np.testing.assert_allclose(made.spectra["0"][1], np.linalg.svd(kernel, compute_uv=False))
+    assert made.unbalancedness.keys() == {"5 → 7"}
+    np.testing.assert_allclose(made.unbalancedness["5 → 7"][1], np.linalg.norm(W2.T @ W2 - W1 @ W1.T))
+    assert np.isnan(made.gradient_norm[0])
+    whole = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    np.testing.assert_allclose(made.gradient_norm[1], whole, rtol=1e-5)
+    np.testing.assert_array_equal(made.inputs, x)
+    assert made.about["model"] == "Sequential"
+
+
+def test_factors_of_an_expanded_layer_are_balanced():
+    net_ = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.ReLU(), nn.Flatten(), nn.Linear(64, 5)).double()
+    model = expand(net_, depth=3).model
+    recorder = Recorder(torch.randn(3, 2, 6, 6, dtype=torch.float64))
+    recorder(model, 0)
+    found = recorder.recording
+    assert set(found.unbalancedness) == {"0.0 → 0.1", "0.1 → 0.2", "3.0 → 3.1", "3.1 → 3.2"}
+    assert max(size[0] for size in found.unbalancedness.values()) < 1e-12
+    np.testing.assert_allclose(found.spectra["3"][0], torch.linalg.svdvals(net_[3].weight.detach()))
+
+
+def test_only_the_layers_asked_for_are_taken():
+    model, (x, _) = net(), data()
+    one, none, unknown = Recorder(x, layers=["5"]), Recorder(x, layers=()), Recorder(x, layers=["nine"])
+    one(model, 0)
+    none(model, 0)
+    assert one.recording.spectra.keys() == {"5"}
+    assert one.recording.unbalancedness == none.recording.unbalancedness == none.recording.spectra == {}
+    with pytest.raises(ValueError, match="layers must name modules of the model; got 'nine'"):
+        unknown(model, 0)
+
+
+def test_the_linearisation_is_the_expansion_to_first_order():
+    """`f(θ) − f_lin(θ)` falls as the square of the displacement, and f_lin is affine in it."""
+    model, (x, _) = net().double(), data(10)
+    model[2], x = nn.Softplus(), x.double()  # no kinks: the remainder is of second order everywhere
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    ahead = {name: torch.randn_like(value) for name, value in model.named_parameters()}
+    gaps, found = [], []
+    recorder = Recorder(x, linearise=True)
+    recorder(model, 0)
+    sizes = (1e-2, 5e-3, 2.5e-3)
+    for step, size in enumerate(sizes):
+        model.load_state_dict(start)
+        with torch.no_grad():
+            for name, value in model.named_parameters():
+                value += size * ahead[name]
+        recorder(model, step + 1)
+        row = recorder.recording
+        gaps.append(np.abs(row.outputs[-1] - row.linearised[-1]).max())
+        found.append((row.linearised[-1] - row.outputs[0]) / size)
+    np.testing.assert_array_equal(recorder.recording.linearised[0], recorder.recording.outputs[0])
+    slope = np.polyfit(np.log(sizes), np.log(gaps), 1)[0]
+    assert slope == pytest.approx(2, abs=0.05)
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-9, atol=1e-9)
+
+
+def test_a_linear_network_is_its_own_linearisation():
+    model, x = nn.Linear(4, 2), torch.randn(30, 4)
+    recorder = Recorder(x, torch.randint(2, (30,)), linearise=True)
+    recorder(model, 0)
+    train(model, x, torch.randint(2, (30,)), recorder)
+    for against in ("data", "linearisation"):
+        phase = rec.linear_phase(recorder.recording, against)
+        assert phase.end == np.inf
+        assert phase.gap.max() < 1e-10
+
+
+def test_a_crash_loses_at_most_the_last_interval_and_the_run_goes_on(tmp_path):
+    torch.manual_seed(1)
+    model, (x, y) = net(), data()
+    with pytest.raises(KeyboardInterrupt):
+        train(model, x, y, Recorder(x, y, path=tmp_path, interval=2, linearise=True), epochs=9, stop=5)
+    held = Recording.load(tmp_path)
+    np.testing.assert_array_equal(held.steps, [1, 2, 3, 4])
+    again = Recorder(x, y, path=tmp_path, interval=2, linearise=True, resume=True)
+    with again:
+        train(model, x, y, again, first=2, epochs=7)  # from a checkpoint before the crash
+    whole = Recording.load(tmp_path)
+    np.testing.assert_array_equal(whole.steps, [1, 2, 3, 4, 5, 6, 7])
+    np.testing.assert_array_equal(whole.outputs[:2], held.outputs[:2])
+    assert (whole.outputs[2] != held.outputs[2]).any()
+    np.testing.assert_array_equal(whole.outputs, again.recording.outputs)
+    np.testing.assert_array_equal(whole.labels, y)
+    # The linearisation is still about the first record of the first run.
+    other = Recorder(x, linearise=True)
+    start = torch.load(tmp_path / "start.pt", weights_only=True)
+    fresh = net()
+    fresh.load_state_dict({**start["parameters"], **start["buffers"]})
+    other(fresh, 0)
+    other(model, 1)
+    np.testing.assert_allclose(whole.linearised[-1], other.recording.linearised[-1], rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="step must be finite and larger at each call; got 3 after 7"):
+        again(model, 3)
+
+
+def test_a_folder_is_not_overwritten_or_mixed(tmp_path):
+    model, (x, y) = net(), data()
+    with pytest.raises(ValueError, match="resume=True needs a path that holds a recording"):
+        Recorder(x, y, path=tmp_path, resume=True)
+    Recorder(x, y, path=tmp_path)(model, 0)
+    with pytest.raises(ValueError, match="holds a recording already: go on with resume=True"):
+        Recorder(x, y, path=tmp_path)
+    with pytest.raises(ValueError, match="probe_inputs must be those of the recording"):
+        Recorder(x + 1, y, path=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="probe_labels must be those of the recording"):
+        Recorder(x, path=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="linearise must be False, as in the recording"):
+        Recorder(x, y, path=tmp_path, resume=True, linearise=True)
+
+
+def test_an_unwritable_path_is_refused_at_once_and_a_full_disk_later_is_borne(tmp_path, monkeypatch):
+    model, (x, y) = net(), data()
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"cannot write the recording to .*file"):
+        Recorder(x, y, path=tmp_path / "file")
+    recorder = Recorder(x, y, path=tmp_path / "run")
+    recorder(model, 0)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", full)
+        with pytest.warns(UserWarning, match=r"No space left on device\. Recording goes on"):
+            recorder(model, 1)
+        with pytest.raises(store.UnwritableError, match="No space left"):
+            recorder.flush()
+    recorder(model, 2)
+    np.testing.assert_array_equal(Recording.load(tmp_path / "run").steps, [0, 1, 2])
+
+
+def test_a_loss_that_is_not_a_number_is_recorded_and_reported_once():
+    model, (x, y) = net(), data()
+    recorder = Recorder(x, y)
+    recorder(model, 0, loss=1.0)
+    with pytest.warns(UserWarning, match="the loss is nan at step 1: try a smaller step size"):
+        recorder(model, 1, loss=float("nan"))
+    recorder(model, 2, loss=torch.tensor(float("inf")))
+    np.testing.assert_array_equal(recorder.recording.loss, [1, np.nan, np.inf])
+    assert recorder.recording.trouble[:2] == (1, 1.0)
+    assert len(recorder.recording.sound) == 1
+
+
+def test_a_net_that_diverges_is_recorded_to_the_end():
+    model, (x, y) = nn.Sequential(nn.Flatten(), nn.Linear(36, 3)), data()
+    recorder = Recorder(x, y, linearise=True)
+    recorder(model, 0)
+    with torch.no_grad():
+        model[1].weight.fill_(float("nan"))
+    with pytest.warns(UserWarning, match="the outputs on the probe inputs are not finite at step 1"):
+        recorder(model, 1, loss=2.0)
+    made = recorder.recording
+    assert np.isnan(made.outputs[1]).all()
+    assert np.isnan(made.spectra["1"][1]).all()
+    assert np.isfinite(made.spectra["1"][0]).all()
+
+
+def test_random_outputs_in_evaluation_mode_are_reported():
+    class Leaky(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.last(dropout(x, 0.5))  # training=True by default: the classic mistake
+
+    before = torch.random.get_rng_state()
+    model = Leaky()
+    torch.random.set_rng_state(before)
+    with pytest.warns(UserWarning, match=r"outputs in evaluation mode are random.*training=self\.training"):
+        Recorder(torch.ones(6, 4))(model, 0)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_probes_on_the_wrong_device_are_refused():
+    x = torch.randn(4, 3)
+    with pytest.raises(ValueError, match="probe_inputs must have values; they are on the device meta"):
+        Recorder(x.to("meta"))
+    with pytest.raises(ValueError, match="some of its parameters are on the device meta"):
+        Recorder(x)(nn.Linear(3, 2, device="meta"), 0)
+
+    class Elsewhere(nn.Linear):
+        """A model that says it is on a GPU, on a machine without one."""
+
+        def parameters(self, recurse=True):
+            return iter([types.SimpleNamespace(device=torch.device("cuda:0"))])
+
+    with pytest.raises(ValueError, match=r"on cpu and the model is on cuda:0: give .*probe_inputs\.to\('cuda:0'\)"):
+        Recorder(x)(Elsewhere(3, 2), 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"probe_labels": torch.zeros(3, dtype=torch.long)}, "probe_labels must be one per probe input, 4 of them"),
+        ({"probe_labels": torch.tensor(1)}, "probe_labels must be one per probe input"),
+        ({"probe_inputs": torch.zeros(0, 3)}, "at least one, along the first axis"),
+        ({"probe_inputs": (torch.zeros(4, 3), torch.zeros(5, 3))}, "equally many examples"),
+        ({"probe_inputs": torch.full((4, 3), torch.nan)}, "probe_inputs must be finite"),
+        ({"interval": 0}, "interval must be at least 1"),
+        ({"batch": 0}, "batch must be at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Recorder(**{"probe_inputs": torch.zeros(4, 3), **arguments})
+
+
+def test_bad_calls_are_refused():
+    x = torch.randn(4, 3)
+    recorder = Recorder(x, torch.tensor([0, 1, 2, 5]))
+    with pytest.raises(ValueError, match="nothing was recorded yet"):
+        _ = recorder.recording
+    with pytest.raises(ValueError, match="classes from 0 to 2; they run from 0 to 5"):
+        recorder(nn.Linear(3, 3), 0)
+    with pytest.raises(ValueError, match=r"model must be a torch\.nn\.Module; got function"):
+        recorder(lambda x: x, 0)
+    with pytest.raises(ValueError, match=r"it gave \(4, 3, 1\)"):
+        Recorder(x)(nn.Unflatten(1, (3, 1)), 0)
+    fine = Recorder(x)
+    fine(nn.Linear(3, 3), 0)
+    with pytest.raises(ValueError, match="keep the number of its outputs, 3; it gave 2 at step 1"):
+        fine(nn.Linear(3, 2), 1)
+    with pytest.raises(ValueError, match="step must be finite and larger"):
+        fine(nn.Linear(3, 3), 0)
+    moved = Recorder(x, linearise=True)
+    moved(nn.Linear(3, 3), 0)
+    with pytest.raises(ValueError, match="must keep the parameters it was linearised with"):
+        moved(nn.Sequential(nn.Linear(3, 3)), 1)
+
+
+def test_models_that_return_something_else_need_a_forward():
+    class Odd(nn.Linear):
+        def forward(self, x, scale):
+            return {"logits": super().forward(x) * scale}
+
+    parts = torch.randn(6, 3), torch.ones(6, 1)
+    with pytest.raises(ValueError, match="it returned a dict: say how to get them"):
+        Recorder(parts)(Odd(3, 2), 0)
+    recorder = Recorder(parts, forward=lambda model, x, scale: model(x, scale)["logits"], linearise=True, batch=4)
+    model = Odd(3, 2)
+    recorder(model, 0)
+    np.testing.assert_allclose(recorder.recording.outputs[0], model(*parts)["logits"].detach(), rtol=1e-6)
+    np.testing.assert_array_equal(recorder.recording.linearised, recorder.recording.outputs)
+    assert recorder.recording.inputs is None
+
+
+def test_what_cannot_be_linearised_says_so():
+    class Straight(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sign()
+
+    class Net(nn.Linear):
+        def forward(self, x):
+            return Straight.apply(super().forward(x))
+
+    with pytest.raises(ValueError, match="needs forward-mode derivatives of the model, which failed"):
+        Recorder(torch.randn(4, 3), linearise=True)(Net(3, 2), 0)
+
+
+def test_wrapped_models_are_looked_into():
+    model, x = nn.Linear(3, 2), torch.randn(4, 3)
+    recorder = Recorder(x)
+    recorder(torch.compile(nn.DataParallel(model)), 0)  # compiled only if it were called
+    recorder(model, 1)
+    made = recorder.recording
+    np.testing.assert_array_equal(made.outputs[0], made.outputs[1])
+    assert made.spectra.keys() == {""}
+
+
+def test_half_precision_sparse_gradients_and_token_inputs():
+    model = nn.Sequential(nn.Embedding(9, 4, sparse=True), nn.Flatten(), nn.Linear(8, 2)).bfloat16()
+    tokens = torch.randint(9, (6, 2))
+    model(tokens).sum().backward()
+    recorder = Recorder(tokens, torch.zeros(6))
+    with pytest.raises(ValueError, match="finite targets of shape"):
+        recorder(model, 0)
+    recorder = Recorder(tokens, torch.zeros(6, dtype=torch.long))
+    recorder(model, 0)
+    made = recorder.recording
+    assert made.inputs is None
+    assert made.outputs.dtype == np.float32
+    np.testing.assert_allclose(
+        made.gradients["0.weight"][0], model[0].weight.grad.to_dense().float().norm(), rtol=1e-3
+    )
+
+
+def test_overhead_is_measured(monkeypatch):
+    from lineament.torch import recorder as module
+
+    clock = iter(np.cumsum([0, 1, 0, 0, 10, 2, 0, 0]).tolist())  # begin, end, write, end of write, twice
+    monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
+    recorder = Recorder(torch.randn(4, 3))
+    recorder(nn.Linear(3, 2), 0)
+    assert np.isnan(recorder.overhead)
+    recorder(nn.Linear(3, 2), 1)
+    assert recorder.overhead == pytest.approx(0.2)
+
+
+def test_lightning_is_needed_only_for_its_callback(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", None)
+    monkeypatch.setitem(sys.modules, "pytorch_lightning", None)
+    recorder = Recorder(torch.randn(4, 3))
+    with pytest.raises(ImportError, match="pip install lightning"):
+        recorder.lightning_callback()
+    with pytest.raises(ValueError, match="every must be 'epoch' or 'step'"):
+        recorder.lightning_callback("day")
+
+
+@pytest.mark.parametrize(("every", "steps"), [("epoch", [0, 4, 8]), ("step", [0, 1, 2, 3, 4, 5, 6, 7, 8])])
+def test_a_lightning_callback_records_by_its_hooks(monkeypatch, tmp_path, every, steps):
+    home = types.ModuleType("lightning.pytorch")
+    home.Callback = type("Callback", (), {})
+    monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", home)
+    model, (x, y) = net(), data()
+    recorder = Recorder(x, y, path=tmp_path, interval=100)
+    callback = recorder.lightning_callback(every)
+    assert isinstance(callback, home.Callback)
+    trainer = types.SimpleNamespace(global_step=0, is_global_zero=True)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    callback.on_train_start(trainer, model)
+    for _ in range(2):
+        for i, batch in enumerate(torch.arange(40).split(10)):
+            optimiser.zero_grad()
+            loss = cross_entropy(model(x[batch]), y[batch])
+            loss.backward()
+            optimiser.step()
+            trainer.global_step += 1
+            callback.on_train_batch_end(trainer, model, {"loss": loss.detach()}, (x, y), i)
+        callback.on_train_epoch_end(trainer, model)
+    assert store.stretches(tmp_path) == []
+    callback.on_exception(trainer, model, KeyboardInterrupt())
+    made = Recording.load(tmp_path)
+    np.testing.assert_array_equal(made.steps, steps)
+    assert made.loss[-1] == pytest.approx(loss.item())
+    assert np.isfinite(made.gradient_norm[1:]).all()
+    others = types.SimpleNamespace(global_step=9, is_global_zero=False)
+    callback.on_train_epoch_end(others, model)
+    assert len(recorder.recording) == len(steps)

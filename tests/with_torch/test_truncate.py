@@ -1,0 +1,206 @@
+"""Truncation: the best map of each rank, what it keeps and costs, within a budget, and measured on data."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from torch import nn  # noqa: E402
+
+from lineament.torch import Factored, collapse, expand, truncate  # noqa: E402
+from lineament.torch.budget import Choice, ranks_within  # noqa: E402
+
+
+def classifier():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 8, 3, padding=1, groups=2),
+        nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 16, 20), nn.Dropout(0.5), nn.Linear(20, 4),
+    ).double()  # fmt: skip
+
+
+def batches(n=3):
+    return [(torch.randn(5, 1, 8, 8, dtype=torch.float64), torch.randint(4, (5,))) for _ in range(n)]
+
+
+@given(st.integers(2, 9), st.integers(2, 9), st.integers(1, 8))
+def test_the_rank_asked_for_is_the_best_map_of_that_rank(out, inputs, rank):
+    layer = nn.Linear(inputs, out).double()
+    small, report = truncate(layer, ranks=rank)
+    W = layer.weight.detach().numpy()
+    U, S, Vt = np.linalg.svd(W, full_matrices=False)
+    best = (U[:, :rank] * S[:rank]) @ Vt[:rank]
+    np.testing.assert_allclose(small.weight.detach(), best, atol=1e-13)
+    (row,) = report.layers
+    assert row.energy == pytest.approx(np.sum(S[:rank] ** 2) / np.sum(S**2), abs=1e-12)
+    assert row.error == pytest.approx(np.linalg.norm(W - best) / np.linalg.norm(W), abs=1e-7)
+    assert row.bound == pytest.approx(S[rank] if rank < len(S) else 0, abs=1e-12)
+    assert row.done == (rank < len(S))
+    # The bound holds, and is reached by the singular vector that was cut first.
+    x = torch.from_numpy(Vt[min(rank, len(S) - 1)])
+    assert (small(x) - layer(x)).norm().item() == pytest.approx(row.bound, abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(st.floats(0.05, 1.0), st.integers(1, 3))
+def test_each_layer_keeps_the_least_rank_with_the_energy_and_only_if_that_is_smaller(energy, groups):
+    conv = nn.Conv2d(4 * groups, 5 * groups, 3, groups=groups).double()
+    small, report = truncate(conv, energy=energy)
+    W = conv.weight.detach().numpy().reshape(groups, 5, -1)
+    squares = np.sum(np.linalg.svd(W, compute_uv=False) ** 2, axis=0)
+    share = np.cumsum(squares) / squares.sum()
+    least = next(r for r in range(1, 6) if share[r - 1] >= energy - 1e-14)
+    size = groups * least * (5 + 36)
+    (row,) = report.layers
+    assert row.done == (size < conv.weight.numel())
+    assert row.rank == (least if row.done else 5)
+    assert row.truncated == (size if row.done else conv.weight.numel())
+    assert report.truncated == sum(p.numel() for p in small.parameters())
+    assert report.parameters == sum(p.numel() for p in conv.parameters())
+    if row.done:
+        assert [factor.groups for factor in small] == [groups, groups]
+        assert report.predicted_error == pytest.approx((1 - share[least - 1]) ** 0.5, abs=1e-7)
+
+
+def curves():
+    return st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=4).map(lambda s: np.sort(s)[::-1])
+
+
+def choice(spectrum, out, inputs):
+    energy = np.cumsum(spectrum**2) / np.sum(spectrum**2)
+    return Choice(out * inputs, out + inputs, energy, spectrum)
+
+
+@given(st.lists(st.tuples(curves(), st.integers(4, 9), st.integers(4, 9)), min_size=1, max_size=3), st.floats(0.05, 1))
+def test_a_budget_is_kept_and_nearly_the_best_is_made_of_it(layers, share):
+    choices = dict(enumerate(choice(*layer) for layer in layers))
+    least = sum(c.least for c in choices.values())
+    budget = max(least, int(share * sum(c.size for c in choices.values())))
+    picked = ranks_within(choices, budget)
+    spent = sum(choices[k].cost(rank) for k, rank in picked.items())
+    error = sum(choices[k].error(rank) for k, rank in picked.items())
+    assert spent <= budget
+    options = [[None, *range(1, c.useful + 1)] for c in choices.values()]
+    costs = lambda ranks: sum(c.cost(r) for c, r in zip(choices.values(), ranks, strict=True))  # noqa: E731
+    errors = lambda ranks: sum(c.error(r) for c, r in zip(choices.values(), ranks, strict=True))  # noqa: E731
+    # No choice that spends as little does better by more than the greatest gain of one layer's step: what a price per
+    # number leaves open. With one layer it is the best.
+    best = min(errors(ranks) for ranks in product(*options) if costs(ranks) <= budget)
+    gap = max(c.error(1) if c.useful else 0.0 for c in choices.values())
+    assert error <= best + gap + 1e-12
+    if len(choices) == 1:
+        assert error == pytest.approx(best, abs=1e-12)
+    at_most_this = min(errors(ranks) for ranks in product(*options) if costs(ranks) <= spent)
+    assert error <= at_most_this + gap + 1e-12
+
+
+@pytest.mark.parametrize("parameters", [0.3, 0.6, 1.0, 1500, 10**6])
+def test_a_model_within_its_budget(parameters):
+    model = classifier()
+    total = sum(p.numel() for p in model.parameters())
+    small, report = truncate(model, parameters=parameters)
+    count = sum(p.numel() for p in small.parameters())
+    assert count == report.truncated <= (parameters * total if isinstance(parameters, float) else parameters)
+    assert report.parameters == total
+    if parameters in (1.0, 10**6):
+        assert count == total
+        assert not any(isinstance(module, Factored) for module in small.modules())
+
+
+def test_truncation_is_measured_and_the_model_given_is_not_changed():
+    model, data = classifier().train(), batches()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    small, report = truncate(model, energy=0.5, data=iter(data))
+    assert all(torch.equal(model.state_dict()[name], value) for name, value in before.items())
+    assert small.training
+    assert model.training
+    model.eval()
+    small.eval()
+    x, labels = torch.cat([x for x, _ in data]), torch.cat([labels for _, labels in data])
+    wanted, got = model(x).detach(), small(x).detach()
+    assert report.measured.examples == 15
+    assert report.measured.accuracy == pytest.approx((wanted.argmax(1) == labels).double().mean().item())
+    assert report.measured.truncated_accuracy == pytest.approx((got.argmax(1) == labels).double().mean().item())
+    assert report.measured.error == pytest.approx(((got - wanted).norm() / wanted.norm()).item())
+    text = str(report)
+    assert f"accuracy {report.measured.accuracy:.2%}" in text
+    assert "outputs should change by" in text
+
+
+def test_keeping_everything_changes_nothing():
+    model, data = classifier().eval(), batches(1)
+    small, report = truncate(model, energy=1.0, data=data)
+    torch.testing.assert_close(small(data[0][0]), model(data[0][0]), rtol=1e-12, atol=1e-12)
+    assert report.measured.error <= 1e-12
+    assert report.predicted_error <= 1e-7
+
+
+def test_products_are_multiplied_out_first_and_a_truncated_model_collapses():
+    model, x = classifier().eval(), batches(1)[0][0]
+    expanded, _ = expand(model, 3)
+    small, report = truncate(expanded, ranks={"7": 3, "3": 2})
+    direct, _ = truncate(model, ranks={"7": 3, "3": 2})
+    torch.testing.assert_close(small(x), direct(x), rtol=1e-11, atol=1e-12)
+    assert [(row.layer, row.rank) for row in report.layers] == [("3", 2), ("7", 3)]
+    back = collapse(small)
+    assert list(back.state_dict()) == list(model.state_dict())
+    torch.testing.assert_close(back(x), small(x), rtol=1e-11, atol=1e-12)
+    assert int(torch.linalg.matrix_rank(back[7].weight)) == 3
+
+
+def test_shared_weights_are_truncated_together():
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8)).double()
+    model[1].weight = model[0].weight
+    small, report = truncate(model, ranks=2)
+    assert small[0][0].weight is small[1][0].weight
+    assert report.truncated == 2 * 16 + 2 * 8
+    low, _ = truncate(model, parameters=50)
+    assert sum(p.numel() for p in low.parameters()) == 48
+
+
+def test_compiled_and_exported():
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)).eval()
+    small, _ = truncate(model, ranks=2)
+    x = torch.randn(3, 8)
+    wanted = small(x)
+    torch.testing.assert_close(torch.compile(small, backend="eager")(x), wanted)
+    torch.testing.assert_close(torch.export.export(small, (x,)).module()(x), wanted)
+
+
+def test_a_rank_that_saves_nothing_is_taken_if_asked_for_and_said():
+    _, report = truncate(nn.Linear(4, 4), ranks=3)
+    assert report.layers[0].note == "its factors hold no fewer numbers"
+    assert report.layers[0].truncated == 24
+
+
+def test_wrong_arguments_are_named():
+    model, data = classifier(), batches(1)
+    with pytest.raises(ValueError, match="exactly one of energy, ranks and parameters; got none"):
+        truncate(model)
+    with pytest.raises(ValueError, match="exactly one of energy, ranks and parameters; got energy, ranks"):
+        truncate(model, energy=0.9, ranks=3)
+    for energy in (0.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=f"energy must be above 0 and at most 1; got {energy}"):
+            truncate(model, energy=energy)
+    with pytest.raises(ValueError, match="ranks must be whole numbers of at least 1; got 0 for '0'"):
+        truncate(model, ranks=0)
+    with pytest.raises(ValueError, match="layers must name modules of the model; got 'fc'"):
+        truncate(model, ranks={"fc": 2})
+    for parameters in (0, -3, 1.5, 0.0, True):
+        with pytest.raises(ValueError, match="parameters must be a positive count, or a share"):
+            truncate(model, parameters=parameters)
+    with pytest.raises(
+        ValueError, match=r"parameters allows 100 of the model's 2,964; it has \d+ with every layer of"
+    ):
+        truncate(model, parameters=100)
+    with pytest.raises(ValueError, match="data must hold at least one batch"):
+        truncate(model, energy=0.9, data=[])
+    with pytest.raises(
+        ValueError, match=r"data must hold one integer label per example; got labels of torch\.float64"
+    ):
+        truncate(model, energy=0.9, data=[(data[0][0], data[0][1].double())])
+    with pytest.raises(ValueError, match=r"for 3 labels it gave \(5, 4\)"):
+        truncate(model, energy=0.9, data=[(data[0][0], data[0][1][:3])])
