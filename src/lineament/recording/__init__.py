@@ -1,0 +1,25 @@
+"""What was seen while a network trained, from any framework, and what it says: order, PC-bias, ranks, linear phase.
+
+A `Recording` is made of plain arrays. `lineament.torch.Recorder` makes one from any PyTorch loop.
+"""
+
+from .bias import PCBias, pc_bias
+from .order import accessibility, learning_order, learning_step
+from .phase import data_linear, linear_phase
+from .ranks import Ranks, ranks
+from .recording import Recording, Trouble, join
+
+__all__ = [
+    "PCBias",
+    "Ranks",
+    "Recording",
+    "Trouble",
+    "accessibility",
+    "data_linear",
+    "join",
+    "learning_order",
+    "learning_step",
+    "linear_phase",
+    "pc_bias",
+    "ranks",
+]

@@ -1,0 +1,83 @@
+"""Checks of the arrays a recording is made of. Each error names the argument, what was given, and what is allowed."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.floating]
+Courses = Mapping[str, ArrayLike]
+
+
+def outputs(name: str, value: ArrayLike, T: int) -> Floats:
+    """Outputs (step, example, output) of any framework's real numbers."""
+    array = np.asarray(value)
+    array = array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+    array = array[..., None] if array.ndim == 2 else array
+    if array.ndim != 3 or len(array) != T or 0 in array.shape[1:]:
+        raise ValueError(
+            f"{name} must be (step, example) or (step, example, output) with {T} steps; got shape {np.shape(value)}"
+        )
+    return array
+
+
+def predictions(value: ArrayLike, T: int) -> NDArray[np.int64]:
+    """Chosen classes (step, example)."""
+    array = np.asarray(value)
+    if array.ndim != 2 or len(array) != T or not array.shape[1] or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(
+            f"predictions must be whole numbers (step, example) with {T} steps; got {array.dtype} {array.shape}"
+        )
+    return array.astype(np.int64)
+
+
+def inputs(value: ArrayLike, n: int) -> NDArray:
+    """Probe inputs (example, …), of any dtype."""
+    array = np.asarray(value)
+    if array.ndim < 1 or len(array) != n:
+        raise ValueError(f"inputs must hold the {n} probe examples along their first axis; got shape {array.shape}")
+    return array
+
+
+def labels(value: ArrayLike, n: int, given: Floats | None) -> NDArray:
+    """Classes (example,) as whole numbers, or targets (example, output) as real ones."""
+    array = np.asarray(value)
+    if array.ndim < 1 or len(array) != n:
+        raise ValueError(f"labels must be one per probe example, {n} of them; got shape {array.shape}")
+    k = None if given is None else given.shape[2]
+    whole = array.dtype == np.bool_ or np.issubdtype(array.dtype, np.integer)
+    if whole and array.ndim == 1 and not (k == 1 and (array.min() < 0 or array.max() > 1)):
+        array = array.astype(np.int64)
+        if array.min() < 0 or (k is not None and k > 1 and array.max() >= k):
+            raise ValueError(
+                f"labels must be classes from 0{'' if k is None else f' to {k - 1}'}; "
+                f"they run from {array.min()} to {array.max()}"
+            )
+        return array
+    targets = np.asarray(array, np.float64)
+    targets = targets[:, None] if targets.ndim == 1 else targets
+    if targets.shape != (n, k) or not np.isfinite(targets).all():
+        raise ValueError(f"labels that are no classes must be finite targets of shape {(n, k)}; got {array.shape}")
+    return targets
+
+
+def classes(given: Floats, truth: NDArray | None) -> NDArray[np.int64] | None:
+    """The classes that outputs choose, or None where there is nothing to choose."""
+    if truth is not None and not np.issubdtype(truth.dtype, np.integer):
+        return None
+    if given.shape[2] == 1:
+        return None if truth is None else (given[..., 0] > 0).astype(np.int64)
+    return np.argmax(given, axis=2)
+
+
+def courses(name: str, given: Courses | None, T: int, ndim: int) -> dict[str, NDArray[np.float64]]:
+    """A course for each name."""
+    return {key: course(f"{name}[{key!r}]", value, T, ndim) for key, value in (given or {}).items()}
+
+
+def course(name: str, value: ArrayLike, T: int, ndim: int) -> NDArray[np.float64]:
+    """One array along the steps."""
+    array = np.asarray(value, np.float64)
+    if array.ndim != ndim or len(array) != T:
+        raise ValueError(f"{name} must have {ndim} dimension(s), the first of {T} steps; got shape {array.shape}")
+    return array

@@ -1,0 +1,273 @@
+"""The record of one run as plain arrays: what a network said of some probe examples, and what its layers were like."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import accept
+from .accept import Courses, Floats
+
+ADVICE = (
+    "try a smaller step size, a warm-up or gradient clipping, and look for logarithms, roots and divisions of zero "
+    "and for numbers beyond the range of half precision"
+)
+
+
+class Trouble(NamedTuple):
+    """The first record that is not finite: its place and step, and what was wrong."""
+
+    place: int
+    step: float
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} at step {self.step:g}: {ADVICE}"
+
+
+class Recording:
+    """What was recorded at some steps of training.
+
+    Attributes:
+        steps: When, rising (step,).
+        outputs: What the network gave for each probe example (step, example, output), or None.
+        predictions: The class it chose for each (step, example), or None where nothing was classified.
+        labels: Classes (example,), targets (example, output), or None.
+        inputs: The probe inputs (example, …), or None.
+        loss: The loss the loop reported (step,), not a number where it reported none.
+        reported: Whether it reported one (step,): a loss of NaN that was reported is trouble, one that was not is none.
+        spectra: Singular values of each layer in falling order (step, mode), NaN where there were fewer.
+        unbalancedness: `‖W_{j+1}ᵀW_{j+1} − W_jW_jᵀ‖_F` of each pair of successive linear layers (step,).
+        gradients: The norm of the gradient of each parameter (step,), NaN where there was none.
+        linearised: What the linearisation of the network at its start gave (step, example, output), or None.
+        seconds: Time spent in recording (step,).
+        between: Time between the records (step,): that of training; NaN for the first.
+        about: Anything else worth keeping, such as versions.
+    """
+
+    def __init__(
+        self,
+        steps: ArrayLike,
+        outputs: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        *,
+        predictions: ArrayLike | None = None,
+        loss: Sequence[float | None] | NDArray | None = None,
+        spectra: Courses | None = None,
+        unbalancedness: Courses | None = None,
+        gradients: Courses | None = None,
+        linearised: ArrayLike | None = None,
+        seconds: ArrayLike | None = None,
+        between: ArrayLike | None = None,
+        about: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take arrays from any framework; a single output may be left out as an axis.
+
+        Args:
+            steps: When each record was made.
+            outputs: Outputs (step, example, class), or (step, example) for one output.
+            labels: Whole numbers from 0 for classes; real numbers (example[, output]) for regression. With one output,
+                classes are 0 and 1 and the second is chosen where the output is positive.
+            inputs: The probe inputs.
+            predictions: The chosen classes (step, example), where the outputs were not kept.
+            loss: The loss at each record; None where it is not known.
+            spectra: Singular values of each layer, (step, mode).
+            unbalancedness: Of each pair of layers, (step,).
+            gradients: Gradient norms, (step,).
+            linearised: Outputs of the network's linearisation.
+            seconds: Time spent in recording.
+            between: Time between records.
+            about: Texts to keep.
+        """
+        self.steps = np.atleast_1d(np.asarray(steps, np.float64))
+        T = len(self.steps)
+        if self.steps.ndim != 1 or not np.isfinite(self.steps).all() or (np.diff(self.steps) <= 0).any():
+            raise ValueError(f"steps must be rising finite numbers, one for each record; got {steps}")
+        if (outputs is None) == (predictions is None):
+            raise ValueError("one of outputs and predictions must be given, the other follows from it")
+        self.outputs = None if outputs is None else accept.outputs("outputs", outputs, T)
+        self.linearised = None if linearised is None else accept.outputs("linearised", linearised, T)
+        if self.linearised is not None and (self.outputs is None or self.outputs.shape != self.linearised.shape):
+            raise ValueError(f"linearised must have the shape of outputs; got {self.linearised.shape}")
+        given = None if predictions is None else accept.predictions(predictions, T)
+        n = (self.outputs if given is None else given).shape[1]  # type: ignore[union-attr]
+        self.inputs = None if inputs is None else accept.inputs(inputs, n)
+        self.labels = None if labels is None else accept.labels(labels, n, self.outputs)
+        self.predictions = given if self.outputs is None else accept.classes(self.outputs, self.labels)
+        values = [None] * T if loss is None else list(loss)
+        if len(values) != T:
+            raise ValueError(
+                f"loss must have one entry for each of the {T} steps, None if not known; got {len(values)}"
+            )
+        self.reported = np.array([value is not None for value in values], bool)
+        self.loss = np.array([np.nan if value is None else float(value) for value in values])
+        self.spectra = accept.courses("spectra", spectra, T, 2)
+        self.unbalancedness = accept.courses("unbalancedness", unbalancedness, T, 1)
+        self.gradients = accept.courses("gradients", gradients, T, 1)
+        self.seconds = accept.course("seconds", np.full(T, np.nan) if seconds is None else seconds, T, 1)
+        self.between = accept.course("between", np.full(T, np.nan) if between is None else between, T, 1)
+        self.about = dict(about or {})
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        span = f"steps {self.steps[0]:g} to {self.steps[-1]:g}" if len(self) else "no steps"
+        return f"Recording({len(self)} records, {span}, {self.examples} examples, {len(self.spectra)} layers)"
+
+    @property
+    def examples(self) -> int:
+        """How many probe examples there are."""
+        return (self.predictions if self.outputs is None else self.outputs).shape[1]  # type: ignore[union-attr]
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether each example was classified correctly, (step, example)."""
+        if self.labels is None or self.predictions is None:
+            raise ValueError(
+                "labels must be classes, whole numbers from 0, to tell what is correct; " + self._instead()
+            )
+        return self.predictions == self.labels
+
+    @property
+    def error(self) -> Floats:
+        """The share of examples that are wrong, or the mean squared error of the outputs for real targets (step,)."""
+        if self.labels is None or self.predictions is not None or self.outputs is None:
+            return 1 - self.correct.mean(axis=1)
+        return np.mean((self.outputs - self.labels) ** 2, axis=(1, 2))
+
+    @property
+    def gradient_norm(self) -> Floats:
+        """The norm of the whole gradient (step,); NaN where no parameter had one."""
+        if not self.gradients:
+            return np.full(len(self), np.nan)
+        each = np.stack(list(self.gradients.values()))
+        return np.where(np.isnan(each).all(axis=0), np.nan, np.sqrt(np.nansum(each**2, axis=0)))
+
+    @property
+    def overhead(self) -> float:
+        """Time in the recorder over time between its calls; NaN unless both were measured."""
+        known = np.isfinite(self.seconds) & np.isfinite(self.between)
+        spent = float(self.between[known].sum())
+        return float(self.seconds[known].sum()) / spent if spent > 0 else float("nan")
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Where the loss or the outputs cease to be finite, if they do."""
+        bad_loss = self.reported & ~np.isfinite(self.loss)
+        finite = np.ones(len(self), bool) if self.outputs is None else np.isfinite(self.outputs).all(axis=(1, 2))
+        places = np.flatnonzero(bad_loss | ~finite)
+        if not places.size:
+            return None
+        i = int(places[0])
+        what = f"the loss is {self.loss[i]:g}" if bad_loss[i] else "the outputs on the probe inputs are not finite"
+        return Trouble(i, float(self.steps[i]), what)
+
+    @property
+    def sound(self) -> "Recording":
+        """The records before any trouble: what can be analysed."""
+        found = self.trouble
+        if found is None:
+            return self
+        if found.place == 0:
+            raise ValueError(f"nothing can be said of this recording: {found}")
+        return self[: found.place]
+
+    def __getitem__(self, part: slice) -> "Recording":
+        """A stretch of the records."""
+        if not isinstance(part, slice):
+            raise ValueError(f"take a stretch of a recording, such as recording[:5]; got {part!r}")
+        return self._rebuilt(lambda course: course[part])
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to one `.npz` file, which is whole or absent whatever happens."""
+        from . import store
+
+        return store.write(Path(path), self)
+
+    @staticmethod
+    def load(path: str | Path) -> "Recording":
+        """Read what `save` wrote, or the folder that a recorder fills while it runs."""
+        from . import store
+
+        return store.read(Path(path))
+
+    def _rebuilt(self, change: Callable[[NDArray], NDArray]) -> "Recording":
+        def every(courses: Mapping[str, NDArray]) -> dict[str, NDArray]:
+            return {name: change(course) for name, course in courses.items()}
+
+        loss = np.array([x if known else None for x, known in zip(self.loss, self.reported, strict=True)], object)
+        return Recording(
+            change(self.steps),
+            None if self.outputs is None else change(self.outputs),
+            self.labels,
+            self.inputs,
+            predictions=change(self.predictions) if self.outputs is None and self.predictions is not None else None,
+            loss=change(loss),
+            spectra=every(self.spectra),
+            unbalancedness=every(self.unbalancedness),
+            gradients=every(self.gradients),
+            linearised=None if self.linearised is None else change(self.linearised),
+            seconds=change(self.seconds),
+            between=change(self.between),
+            about=self.about,
+        )
+
+    def _instead(self) -> str:
+        return "none were given" if self.labels is None else f"got real targets of shape {self.labels.shape}"
+
+
+def join(parts: Iterable[Recording]) -> Recording:
+    """One recording from stretches of it in order; the first one's labels and inputs are everyone's.
+
+    Layers that some stretches lack, or that have fewer singular values there, are filled with NaN.
+    """
+    every = list(parts)
+    if not every:
+        raise ValueError("parts must hold at least one recording")
+    first = every[0]
+    for part in every[1:]:
+        for name in ("outputs", "linearised"):
+            if np.shape(getattr(part, name))[1:] != np.shape(getattr(first, name))[1:]:
+                raise ValueError(
+                    f"{name} must keep their shape: {np.shape(getattr(first, name))[1:]} at step {first.steps[0]:g}, "
+                    f"{np.shape(getattr(part, name))[1:]} at step {part.steps[0]:g}"
+                )
+
+    def all_of(name: str) -> Any:
+        if getattr(first, name) is None:
+            return None
+        return np.concatenate([getattr(part, name) for part in every])
+
+    losses = [x if known else None for part in every for x, known in zip(part.loss, part.reported, strict=True)]
+    return Recording(
+        all_of("steps"),
+        all_of("outputs"),
+        first.labels,
+        first.inputs,
+        predictions=all_of("predictions") if first.outputs is None else None,
+        loss=losses,
+        spectra=_padded([part.spectra for part in every], [len(part) for part in every]),
+        unbalancedness=_padded([part.unbalancedness for part in every], [len(part) for part in every]),
+        gradients=_padded([part.gradients for part in every], [len(part) for part in every]),
+        linearised=all_of("linearised"),
+        seconds=all_of("seconds"),
+        between=all_of("between"),
+        about=first.about,
+    )
+
+
+def _padded(parts: Sequence[Mapping[str, NDArray]], lengths: Sequence[int]) -> dict[str, NDArray]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    filled = {}
+    for name in names:
+        shape = max(part[name].shape[1:] for part in parts if name in part)
+        rows = [np.full((length, *shape), np.nan) for length in lengths]
+        for row, part in zip(rows, parts, strict=True):
+            if name in part:
+                row[(..., *(slice(0, size) for size in part[name].shape[1:]))] = part[name]
+        filled[name] = np.concatenate(rows)
+    return filled

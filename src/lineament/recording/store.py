@@ -1,0 +1,136 @@
+"""Recordings on disk: one `.npz` file, or a folder that grows by one file at a time while a network trains."""
+
+import json
+import os
+from collections.abc import Sequence
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from .recording import Recording, join
+
+FORMAT = 1
+_COURSES = ("spectra", "unbalancedness", "gradients")
+_ARRAYS = (
+    "steps",
+    "outputs",
+    "predictions",
+    "labels",
+    "inputs",
+    "loss",
+    "reported",
+    "linearised",
+    "seconds",
+    "between",
+)
+
+
+class UnwritableError(ValueError):
+    """A recording cannot be written; says where and why."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"cannot write the recording to {str(path)!r}: {error.strerror or error}")
+
+
+def write(path: Path, recording: Recording, without: Sequence[str] = ()) -> Path:
+    """Write a recording by way of a temporary file beside it, so that a reader sees all of it or nothing.
+
+    Args:
+        path: Of the file.
+        recording: What to write.
+        without: Names of arrays to leave out.
+
+    Raises:
+        UnwritableError: If it cannot be written there; the message names the path and the cause.
+    """
+    arrays: dict[str, Any] = {name: getattr(recording, name) for name in _ARRAYS}
+    if recording.outputs is not None:
+        del arrays["predictions"]  # they follow from the outputs
+    arrays = {name: array for name, array in arrays.items() if array is not None and name not in without}
+    for kind in _COURSES:
+        arrays |= {f"{kind}/{name}": course for name, course in getattr(recording, kind).items()}
+    arrays["about"] = np.array(json.dumps({"format": FORMAT, **recording.about}))
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise UnwritableError(path, error) from error
+    finally:
+        if part.exists():
+            part.unlink()
+    return path
+
+
+def read(path: Path) -> Recording:
+    """Read a file, or join the files of a folder.
+
+    Raises:
+        ValueError: If there is no recording, or not a whole one.
+    """
+    if path.is_dir():
+        found = stretches(path)
+        if not found:
+            raise ValueError(f"the folder {str(path)!r} holds no recording: no file such as 000000.npz is in it")
+        return join(map(_read_file, found))
+    return _read_file(path)
+
+
+def stretches(folder: Path) -> list[Path]:
+    """The files of a growing recording, in order. A file missing in between ends it: the rest is out of step."""
+    numbered = {int(file.stem): file for file in folder.glob("[0-9]*.npz") if file.stem.isdigit()}
+    return [numbered[i] for i in takewhile(numbered.__contains__, count())]
+
+
+def append(folder: Path, recording: Recording) -> Path:
+    """Add a stretch to a growing recording; from the second on, without labels and inputs."""
+    number = len(stretches(folder))
+    return write(folder / f"{number:06d}.npz", recording, without=("labels", "inputs") if number else ())
+
+
+def rewind(folder: Path, step: float) -> None:
+    """Forget what a growing recording holds from a step on. Interrupted, it has forgotten less, but is in order."""
+    for file in reversed(stretches(folder)):
+        recording = _read_file(file)
+        kept = int(np.searchsorted(recording.steps, step))
+        if kept == len(recording):
+            return
+        if kept:
+            write(file, recording[:kept])
+        else:
+            file.unlink()
+
+
+def prepared(folder: Path) -> Path:
+    """Make a folder for a growing recording and prove that it can be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        trial = folder / f".{os.getpid()}.part"
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise UnwritableError(folder, error) from error
+    return folder
+
+
+def _read_file(path: Path) -> Recording:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays.pop("about")))
+        if about.pop("format") != FORMAT:
+            raise ValueError("it was written by another version")
+        losses = zip(arrays.pop("loss"), arrays.pop("reported"), strict=True)
+        courses: dict[str, dict[str, np.ndarray]] = {kind: {} for kind in _COURSES}
+        for name in [name for name in arrays if "/" in name]:
+            kind, key = name.split("/", 1)
+            courses[kind][key] = arrays.pop(name)
+        return Recording(loss=[x if known else None for x, known in losses], about=about, **courses, **arrays)
+    except (OSError, BadZipFile, KeyError, ValueError, EOFError, TypeError) as error:
+        raise ValueError(f"{str(path)!r} is no recording that can be read: {error}") from error
