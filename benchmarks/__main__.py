@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-CASES = ("modes", "descent", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk")
+CASES = ("modes", "descent", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin", "recorder")
 
 
 def main() -> None:

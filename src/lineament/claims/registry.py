@@ -21,7 +21,13 @@ from .papers import PAPERS
 Scale = Literal["quick", "full"]
 SCALES: tuple[Scale, ...] = ("quick", "full")
 ENTRY_POINTS = "lineament.claims"
-BUILT_IN = ("lineament.claims.cohen", "lineament.claims.gissin", "lineament.claims.varre", "lineament.claims.beyond")
+BUILT_IN = (
+    "lineament.claims.cohen",
+    "lineament.claims.gissin",
+    "lineament.claims.hu",
+    "lineament.claims.varre",
+    "lineament.claims.beyond",
+)
 
 _registry: dict[str, "Claim"] = {}
 

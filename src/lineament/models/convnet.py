@@ -157,7 +157,7 @@ class ConvNet:
     def tapped(
         self, params: Affine, X: Float[Array, "n pixels"], taps: Sequence[jax.Array]
     ) -> tuple[Float[Array, "n out"], tuple[jax.Array, ...]]:
-        """The outputs when taps of shape (n, *tap_shape) are added to the layers' products, and the layers' inputs."""
+        """The outputs when taps of shape `(n, *tap_shape)` are added to the layers' products, and the layers' inputs."""
         return self._forward(params, X, taps, None)
 
     def rows(self, layer: int, inputs: jax.Array) -> Float[Array, "n p in1"]:

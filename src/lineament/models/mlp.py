@@ -106,7 +106,7 @@ class MLP:
     def tapped(
         self, params: Affine, X: Float[Array, "n in"], taps: Sequence[jax.Array]
     ) -> tuple[Float[Array, "n out"], tuple[jax.Array, ...]]:
-        """The outputs when taps of shape (n, *tap_shape) are added to the layers' products, and the layers' inputs."""
+        """The outputs when taps of shape `(n, *tap_shape)` are added to the layers' products, and the layers' inputs."""
         return self._forward(params, X, taps, None)
 
     def rows(self, layer: int, inputs: Float[Array, "n in"]) -> Float[Array, "n 1 in1"]:
