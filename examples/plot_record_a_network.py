@@ -20,7 +20,7 @@ from lineament.theory.twin import FeatureMap, Twin
 from lineament.torch import Recorder
 
 torch.set_num_threads(1)
-EPOCHS, SEEDS, EVERY = 5, 3, 6
+EPOCHS, SEEDS, EVERY = 5, 3, 10
 
 # %%
 # MNIST where its files are, the digits that come with scikit-learn otherwise; 1500 to train on either way, and the same
@@ -37,11 +37,11 @@ def cnn() -> nn.Module:
 
 
 # %%
-# The recorder is one line in the loop. Here it is called every six steps, so that the order of learning is resolved.
+# The recorder is one line in the loop. Here it is called every ten steps, so that the order of learning is resolved.
 def train(seed: int) -> Recorder:
     torch.manual_seed(seed)
     model, step = cnn(), 0
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     recorder = Recorder(images, labels)
     recorder(model, step)
     for _ in range(EPOCHS):
@@ -85,7 +85,13 @@ for recording in recordings:
 # %%
 # Left, what the networks do with examples that the forecast puts early or late; middle, when the outputs have gone half
 # their way along the first principal components of the images, mean and standard deviation over the seeds; right, the
-# first and the last digits that one network learns.
+# first and the last digits that one network learns. On scikit-learn's digits and over these three seeds the forecast
+# agrees with a network no worse than two networks agree with each other; on MNIST two networks agree better. Either
+# way the components of high variance tend to come first, and the networks are linear in the pixels, to 2 % of what they
+# learn in all, for more than half of these steps on the former and nearly half on the latter. Much of it
+# depends on the step size: at 0.02 instead of 0.05 the first network on scikit-learn's digits ends at 3.4 % error, not
+# 1.1 %, the order of the components is less clear (rank correlations of 0.4 to 0.8 instead of 0.8 to 0.9), and all
+# three stay linear to the end.
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 bins = group_means(np.mean(scores, axis=0), np.round(forecast, 1))
 left.errorbar(bins.values, bins.means, bins.errors, marker="o", capsize=3)
@@ -95,7 +101,8 @@ number = np.arange(1, halves.shape[1] + 1)
 middle.errorbar(number, halves.mean(axis=0), halves.std(axis=0), marker="o", linestyle="none", capsize=3)
 middle.set(xlabel="principal component", ylabel="half-way at step", title="PC-bias")
 order = learning_order(recordings[0])
-rows = [np.hstack(digits.images[chosen]) for chosen in (*np.split(order[:18], 3), *np.split(order[::-1][:18], 3))]
+tiles = np.pad(digits.images[:1500], ((0, 0), (1, 1), (1, 1)))
+rows = [np.hstack(tiles[chosen]) for chosen in (*np.split(order[:18], 3), *np.split(order[::-1][:18], 3))]
 height, width = rows[0].shape
-right.imshow(np.vstack([*rows[:3], np.ones((height // 4, width)), *rows[3:]]), cmap="gray_r")
+right.imshow(np.vstack([*rows[:3], np.full((height // 4, width), 0.5), *rows[3:]]), cmap="gray_r")
 right.set(xticks=[], yticks=[1.5 * height, 4.75 * height], yticklabels=["first", "last"], title="learnt")

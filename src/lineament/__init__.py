@@ -7,13 +7,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import claims, data, measure, models, problems, starts, theory, torch, train
+    from . import claims, data, measure, models, problems, recording, starts, theory, torch, train
     from .ensembles import Ensemble, ensemble, stack
     from .forecasting import forecast
     from .report import plot
     from .train import Diverged, Record, descend, final, flow
 
-_MODULES = ("claims", "data", "measure", "models", "problems", "starts", "theory", "torch", "train")
+_MODULES = ("claims", "data", "measure", "models", "problems", "recording", "starts", "theory", "torch", "train")
 _NAMES = {
     "plot": "lineament.report",
     "Ensemble": "lineament.ensembles",
@@ -42,6 +42,7 @@ __all__ = [
     "models",
     "plot",
     "problems",
+    "recording",
     "stack",
     "starts",
     "theory",

@@ -1,5 +1,8 @@
 """Recordings of plain arrays: checks, files, and analyses against their formulas."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -298,3 +301,8 @@ def test_the_linear_phase_refuses_what_it_cannot_tell():
         rec.linear_phase(random_recording(), "twin")
     with pytest.raises(ValueError, match="they are the same at every record"):
         rec.linear_phase(Recording([0, 1], np.ones((2, 30, 2)), inputs=random_recording().inputs))
+
+
+def test_recording_needs_no_framework():
+    code = "import sys, lineament.recording; assert not {'torch', 'jax', 'matplotlib'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

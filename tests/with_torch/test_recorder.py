@@ -1,8 +1,10 @@
 """The recorder: that it sees rightly, leaves no trace, survives crashes, and says what is wrong."""
 
+import re
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from torch.nn.functional import cross_entropy, dropout  # noqa: E402
 
 from lineament import recording as rec  # noqa: E402
 from lineament.recording import Recording, store  # noqa: E402
+from lineament.theory.twin import two_layer  # noqa: E402
 from lineament.torch import Recorder, expand  # noqa: E402
 
 
@@ -153,6 +156,46 @@ def test_a_linear_network_is_its_own_linearisation():
         phase = rec.linear_phase(recorder.recording, against)
         assert phase.end == np.inf
         assert phase.gap.max() < 1e-10
+
+
+class TwoLayer(nn.Module):
+    """vᵀφ(Wx/√d)/√m with a mirrored start, so that it begins at zero (Hu et al. 2020, eq. 3)."""
+
+    def __init__(self, d, m):
+        super().__init__()
+        W, v = torch.randn(m // 2, d), torch.randn(m // 2).sign()
+        self.W, self.v = nn.Parameter(torch.cat([W, W])), nn.Parameter(torch.cat([v, -v]))
+
+    def forward(self, x):
+        return torch.tanh(x @ self.W.T / x.shape[1] ** 0.5) @ self.v / len(self.v) ** 0.5
+
+
+def test_a_wide_network_follows_the_twin_that_theory_forecasts():
+    d, n, lr = 20, 200, 0.5
+    x = torch.randn(n, d)
+    y, model = x @ torch.randn(d) / d**0.5, TwoLayer(d, 800)
+    recorder = Recorder(x, y)
+    for step in range(61):
+        if step % 10 == 0:
+            recorder(model, step)
+        loss = ((model(x) - y) ** 2).sum() / (2 * n)
+        with torch.no_grad():
+            for value, slope in zip(
+                model.parameters(), torch.autograd.grad(loss, list(model.parameters())), strict=True
+            ):
+                value -= lr * slope
+    made = recorder.recording
+    right, wrong = (
+        rec.linear_phase(
+            made,
+            two_layer(x.numpy(), y.numpy(), activation="tanh", first_step=eta, second_step=eta).predict(made.steps),
+        )
+        for eta in (lr, lr / 2)
+    )
+    assert made.error[-1] < 0.3 * made.error[0]
+    assert right.end == np.inf
+    assert wrong.gap.max() > 5 * right.gap.max()
+    assert rec.linear_phase(made).end == np.inf
 
 
 def test_a_crash_loses_at_most_the_last_interval_and_the_run_goes_on(tmp_path):
@@ -429,3 +472,15 @@ def test_a_lightning_callback_records_by_its_hooks(monkeypatch, tmp_path, every,
     others = types.SimpleNamespace(global_step=9, is_global_zero=False)
     callback.on_train_epoch_end(others, model)
     assert len(recorder.recording) == len(steps)
+
+
+def test_the_guide_runs(tmp_path, monkeypatch):
+    page = Path(__file__).parents[2] / "docs" / "guide_recorder.md"
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for snippet in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(snippet, scope)
+    assert scope["run"].error[-1] < 0.1 < scope["run"].error[0]
+    assert scope["phase"].gap[-1] > 0.02
+    assert (tmp_path / "run" / "report.html").stat().st_size > 50_000
+    assert not rec.linear_phase(scope["other"]).gap.max() > 1e-20

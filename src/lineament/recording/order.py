@@ -3,9 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lineament.measure import order
-from lineament.measure.critical import critical_pc
-
 from .recording import Recording
 
 
@@ -16,11 +13,15 @@ def accessibility(recording: Recording) -> NDArray[np.float64]:
     spread over training evenly, as one an epoch is. The paper averages over an ensemble too: take the mean over several
     recordings for that.
     """
+    from lineament.measure import order  # with JAX, which recording alone does not need
+
     return order.accessibility(_trained(recording).correct[None])
 
 
 def learning_step(recording: Recording) -> NDArray[np.float64]:
     """The recorded step from which on each example is classified correctly to the end; NaN if it is not at the end."""
+    from lineament.measure.critical import critical_pc
+
     trained = _trained(recording)
     # Of growing approximations of the data or growing steps alike: the first from which on all are right.
     correct = trained.correct

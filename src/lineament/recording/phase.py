@@ -1,15 +1,15 @@
 """How long a network is linear: against the best linear map of the data, its own linearisation, or a given twin."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lineament.measure import agreement
-from lineament.measure.agreement import LinearPhase
-
 from .bias import learnt_outputs, principal_components, unit_coordinates
 from .recording import Recording
+
+if TYPE_CHECKING:
+    from lineament.measure.agreement import LinearPhase
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def linear_phase(
     *,
     threshold: float = 0.02,
     scale: float | None = None,
-) -> LinearPhase:
+) -> "LinearPhase":
     """The step at which the network parts from a linear one.
 
     Against "data" it is `data_linear`. Its features fit a part of anything, `features/examples` of noise: the gap is
@@ -60,6 +60,8 @@ def linear_phase(
             gap is a share of it, or that of a given twin's outputs. It grows with the length of a run whose outputs
             do not settle, as under cross-entropy.
     """
+    from lineament.measure import agreement  # with JAX, which recording alone does not need
+
     sound = recording.sound
     if not isinstance(against, str):
         twin = np.asarray(against, np.float64)

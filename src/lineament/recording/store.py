@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .recording import Recording, join
 
@@ -51,7 +52,7 @@ def write(path: Path, recording: Recording, without: Sequence[str] = ()) -> Path
         del arrays["predictions"]  # they follow from the outputs
     arrays = {name: array for name, array in arrays.items() if array is not None and name not in without}
     for kind in _COURSES:
-        arrays |= {f"{kind}/{name}": course for name, course in getattr(recording, kind).items()}
+        arrays |= _packed(kind, getattr(recording, kind))
     arrays["about"] = np.array(json.dumps({"format": FORMAT, **recording.about}))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -119,6 +120,25 @@ def prepared(folder: Path) -> Path:
     return folder
 
 
+def _packed(kind: str, courses: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """All courses of a kind side by side: a file of a few arrays is read much faster than one of hundreds."""
+    if not courses:
+        return {}
+    columns = [course.reshape(len(course), -1) for course in courses.values()]
+    widths = np.array([column.shape[1] for column in columns])
+    return {kind: np.concatenate(columns, axis=1), f"{kind}.names": np.array(list(courses)), f"{kind}.widths": widths}
+
+
+def _unpacked(kind: str, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
+    if kind not in arrays:
+        return {}
+    names, widths = arrays.pop(f"{kind}.names"), arrays.pop(f"{kind}.widths")
+    columns = np.split(arrays.pop(kind), np.cumsum(widths)[:-1], axis=1)
+    return {
+        str(name): column if kind == "spectra" else column[:, 0] for name, column in zip(names, columns, strict=True)
+    }
+
+
 def _read_file(path: Path) -> Recording:
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -127,10 +147,7 @@ def _read_file(path: Path) -> Recording:
         if about.pop("format") != FORMAT:
             raise ValueError("it was written by another version")
         losses = zip(arrays.pop("loss"), arrays.pop("reported"), strict=True)
-        courses: dict[str, dict[str, np.ndarray]] = {kind: {} for kind in _COURSES}
-        for name in [name for name in arrays if "/" in name]:
-            kind, key = name.split("/", 1)
-            courses[kind][key] = arrays.pop(name)
+        courses = {kind: _unpacked(kind, arrays) for kind in _COURSES}
         return Recording(loss=[x if known else None for x, known in losses], about=about, **courses, **arrays)
     except (OSError, BadZipFile, KeyError, ValueError, EOFError, TypeError) as error:
         raise ValueError(f"{str(path)!r} is no recording that can be read: {error}") from error

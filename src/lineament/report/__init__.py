@@ -9,9 +9,39 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import atlas, batch, console, draw, files, marks, plot, prose, store, style, survey
+    from . import (
+        atlas,
+        batch,
+        console,
+        datasets,
+        draw,
+        files,
+        forecast_page,
+        marks,
+        plot,
+        prose,
+        recording_page,
+        store,
+        style,
+        survey,
+    )
 
-__all__ = ["atlas", "batch", "console", "draw", "files", "marks", "plot", "prose", "store", "style", "survey"]
+__all__ = [
+    "atlas",
+    "batch",
+    "console",
+    "datasets",
+    "draw",
+    "files",
+    "forecast_page",
+    "marks",
+    "plot",
+    "prose",
+    "recording_page",
+    "store",
+    "style",
+    "survey",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

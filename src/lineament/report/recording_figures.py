@@ -53,8 +53,8 @@ def _curves(recording: Recording) -> Figure:
             f"the {'error' if classes else 'squared error'} on the probe examples from " + _span(error, classes)
         )
     norm = recording.gradient_norm
-    if np.isfinite(norm).any():
-        seen = np.isfinite(norm) & (norm > 0)
+    seen = np.isfinite(norm) & (norm > 0)
+    if seen.any():
         panels.append(Panel((_line(steps[seen], norm[seen]),), "step", "‖gradient‖", "Gradient", y_scale="log"))
     if not panels:
         raise ValueError("no loss, labels or gradients were recorded: there is no learning curve to draw")
@@ -64,7 +64,9 @@ def _curves(recording: Recording) -> Figure:
 
 def _order(recording: Recording) -> Figure:
     score, step = rec.accessibility(recording), rec.learning_step(recording)
-    edges = np.linspace(0, 1, min(len(recording), 20) + 1)
+    records = int(np.count_nonzero(recording.steps > 0))
+    # Accessibility is a multiple of 1/records: bars stand around those, as long as there is room for them.
+    edges = (np.arange(records + 2) - 0.5) / records if records <= 24 else np.linspace(0, 1, 21)
     histogram = Panel(
         (bars(edges, np.histogram(score, edges)[0]),), "accessibility", "examples", "How early examples are learnt"
     )
@@ -124,7 +126,7 @@ def _bias(recording: Recording) -> Figure:
 
 
 def _layers(recording: Recording) -> Figure:
-    found = rec.ranks(recording)
+    found = {name: each for name, each in rec.ranks(recording).items() if np.isfinite(each.effective).any()}
     if not found:
         raise ValueError("no layer's singular values were recorded: there are no ranks to draw")
     moved = {name: np.nanmax(each.effective) - np.nanmin(each.effective) for name, each in found.items()}
@@ -170,8 +172,9 @@ def _linear(recording: Recording) -> Figure:
             continue
         seen = phase.gap > 0
         marks.append(measured(recording.steps[seen], phase.gap[seen], name, group))
-        when = f"at step {phase.end:.3g}" if np.isfinite(phase.end) else "never"
-        said.append(f"parts from {'a' if against == 'data' else 'its'} {name} {when}")
+        whole = f"{'a' if against == 'data' else 'its'} {name}"
+        ends = np.isfinite(phase.end)
+        said.append(f"parts from {whole} at step {phase.end:.3g}" if ends else f"never parts from {whole}")
     if not said:
         raise ValueError("; ".join(reasons))
     marks.append(reference(recording.steps[[0, -1]], [THRESHOLD] * 2, f"{THRESHOLD:.0%}"))

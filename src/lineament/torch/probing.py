@@ -15,6 +15,23 @@ Inputs = tuple[Tensor, ...]
 Forward = Callable[..., Any]
 
 
+def probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.ndarray | None]:
+    """The probe inputs as tensors, and as an array to keep if they are one array of numbers."""
+    parts = tuple(torch.as_tensor(part).detach() for part in (given if isinstance(given, tuple) else (given,)))
+    lengths = {len(part) if part.ndim else 0 for part in parts}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(
+            "probe_inputs must hold equally many examples, at least one, along the first axis; got shapes "
+            + " and ".join(str(tuple(part.shape)) for part in parts)
+        )
+    if any(part.is_meta for part in parts):
+        raise ValueError("probe_inputs must have values; they are on the device meta")
+    if not all(bool(torch.isfinite(part).all()) for part in parts if part.is_floating_point()):
+        raise ValueError("probe_inputs must be finite; some of their numbers are not")
+    one = len(parts) == 1 and parts[0].is_floating_point()
+    return parts, as_array(parts[0].double() if parts[0].dtype == torch.float64 else parts[0].float()) if one else None
+
+
 def plain_forward(model: nn.Module, *inputs: Tensor) -> Any:
     """Call the model."""
     return model(*inputs)
@@ -97,7 +114,8 @@ def randomness(model: nn.Module, inputs: Inputs, batch: int, forward: Forward) -
 
 def as_array(found: Tensor) -> np.ndarray:
     """A tensor as a NumPy array."""
-    return found.detach().cpu().numpy()
+    found = found.detach().cpu()
+    return (found.float() if found.dtype == torch.bfloat16 else found).numpy()
 
 
 class Linearisation:

@@ -17,11 +17,11 @@ from lineament.recording import Recording, join, store
 from .layer_state import gradient_norms, singular_values, unbalancedness
 from .probing import (
     Forward,
-    Inputs,
     Linearisation,
     as_array,
     plain_forward,
     predict,
+    probes,
     randomness,
     refuse_elsewhere,
     undisturbed,
@@ -78,7 +78,7 @@ class Recorder:
             forward: How to get outputs (example, output) from the model and a batch of inputs.
             batch: How many probe examples the model sees at a time.
         """
-        self._inputs, shown = _probes(probe_inputs)
+        self._inputs, shown = probes(probe_inputs)
         n = len(self._inputs[0])
         labels = None if probe_labels is None else as_array(torch.as_tensor(probe_labels))
         if labels is not None and (labels.ndim < 1 or len(labels) != n):
@@ -249,20 +249,3 @@ class Recorder:
         if row.trouble is not None and not self._warned:
             self._warned = True
             warnings.warn(f"{row.trouble}. Recording goes on", stacklevel=3)
-
-
-def _probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.ndarray | None]:
-    """The probe inputs as tensors, and as an array to keep if they are one array of numbers."""
-    parts = tuple(torch.as_tensor(part).detach() for part in (given if isinstance(given, tuple) else (given,)))
-    lengths = {len(part) if part.ndim else 0 for part in parts}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ValueError(
-            "probe_inputs must hold equally many examples, at least one, along the first axis; got shapes "
-            + " and ".join(str(tuple(part.shape)) for part in parts)
-        )
-    if any(part.is_meta for part in parts):
-        raise ValueError("probe_inputs must have values; they are on the device meta")
-    if not all(bool(torch.isfinite(part).all()) for part in parts if part.is_floating_point()):
-        raise ValueError("probe_inputs must be finite; some of their numbers are not")
-    one = len(parts) == 1 and parts[0].is_floating_point()
-    return parts, as_array(parts[0].double() if parts[0].dtype == torch.float64 else parts[0].float()) if one else None

@@ -31,7 +31,7 @@ WIDTHS = {"quick": (16, 64, 256, 1024), "full": (16, 64, 256, 1024, 4096)}
     statement=r"\zeta=E\,\phi'(g),\quad\vartheta_0=E\,\phi(g),\quad\vartheta_1=E\,g\phi'(g),"
     r"\quad\vartheta_2=E\left(\frac{1}{2}g^3-g\right)\phi'(g)",
     quick="3 s",
-    full="10 s",
+    full="30 s",
 )
 def gaussian_constants(scale: Scale, key: jax.Array) -> Evidence:
     """The library's constants, by quadrature of φ alone, against three other routes.

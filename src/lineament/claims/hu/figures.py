@@ -55,7 +55,7 @@ def phase(course: Course) -> agreement.LinearPhase:
     r"\quad\phi=\mathrm{erf},\ m=256",
     kind="experiment",
     quick="8 s",
-    full="6 min on two cores, half of it for Fig. 1a and b, by extrapolation",
+    full="4 min on an H200",
 )
 def indistinguishable(scale: Scale, key: jax.Array) -> Evidence:
     """Fig. 1a and b: networks at d = 50, m = 256 with both layers training; 1c: others over d, to T = d log d/η.
@@ -157,7 +157,7 @@ def _figure_one(
     r"\|f_t-f^{lin}_t\|\ll\|f_t-f^{naive}_t\|,\quad f^{naive}:\ \vartheta_1=\vartheta_2=0",
     kind="experiment",
     quick="7 s",
-    full="2 min on an H200, by extrapolation",
+    full="3 min",
 )
 def norm_feature(scale: Scale, key: jax.Array) -> Evidence:
     """ReLU networks of several widths with both layers training at d = 20, η = 1, beside both twins, to 1.5T.

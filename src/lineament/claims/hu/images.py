@@ -94,7 +94,7 @@ def follow(images: data.Images, how: str, setting: Setting, key: jax.Array, name
     y, labels = signs(images.labels), signs(images.test_labels)
     coefficient = kernels.expansion("erf", HIDDEN).linear
     top = np.linalg.norm(X, 2) ** 2 / X.size
-    step = setting.rate / (coefficient * top)
+    step = float(setting.rate / (coefficient * top))
     linear = twin.Twin(X, y, twin.FeatureMap(np.sqrt(coefficient)), step=step)
     at = np.unique(np.r_[0, np.geomspace(1, setting.steps, 40).astype(int)])
     inputs, outside = (jnp.asarray(each, jnp.float32) for each in (X, tests))

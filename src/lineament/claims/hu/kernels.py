@@ -248,7 +248,7 @@ def _norms_figure(
     statement=r"\left\|\Theta_{CNN}-2\zeta^2XX^\top/d\right\|\lesssim\frac{n}{d^{1+\alpha}},\qquad "
     r"n\gtrsim d^{1+\alpha},\ q\gtrsim d^{1/2+2\alpha}",
     quick="6 s",
-    full="3 min on 16 cores",
+    full="7 min",
 )
 def circular_kernel(scale: Scale, key: jax.Array) -> Evidence:
     r"""The infinite-width kernel on random corners of the cube, n = d^{1+α}, filters q = d^{1/2+2α}, 4d^α and 3, over d.
