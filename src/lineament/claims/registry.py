@@ -24,6 +24,7 @@ ENTRY_POINTS = "lineament.claims"
 BUILT_IN = (
     "lineament.claims.cohen",
     "lineament.claims.gissin",
+    "lineament.claims.hacohen",
     "lineament.claims.hu",
     "lineament.claims.varre",
     "lineament.claims.beyond",

@@ -1,0 +1,160 @@
+"""Convergence and spread of the compact representation along principal directions (Figure 4)."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ... import data, ensembles, models, problems, train
+from ...measure import order
+from ...measure.compact import activation_free
+from .. import figure as fig
+from ..evidence import Evidence, at_least, within
+from ..registry import Scale, claim
+from . import training
+from .training import Task
+
+
+def _compact(model: Any, problem: problems.Problem, params: Any) -> jax.Array:
+    """The matrix of the network without its activations, by one backward pass for each output."""
+    free = activation_free(model)
+    return jax.jacrev(lambda x: free.apply(params, x[None])[0])(jnp.zeros(model.shape[1], params.layers[0].dtype))
+
+
+COMPACT = train.Record("compact", _compact, ("output", "input"))
+
+
+class Along(NamedTuple):
+    """By record and component: the distance to the optimum and the spread over networks, over those at the start."""
+
+    steps: np.ndarray
+    distance: np.ndarray
+    spread: np.ndarray
+
+    def ordering(self, values: np.ndarray) -> float:
+        """The rank correlation of the values at the end with the number of the component."""
+        return order.constancy(np.arange(values.shape[1]), values[-1]).spearman
+
+    def tilt(self, values: np.ndarray) -> float:
+        """The mean over the last third of the components over that of the first third, at the end."""
+        third = values.shape[1] // 3
+        return float(values[-1, -third:].mean() / values[-1, :third].mean())
+
+
+def along(
+    net: Any,
+    tasks: list[Task],
+    components: data.Components,
+    members: int,
+    steps: int,
+    step: list[float],
+    key: jax.Array,
+) -> list[Along]:
+    """Descend on the square loss from several starts, and read the compact representation along the components."""
+    made = [problems.regression(task.X, np.eye(task.classes, dtype=np.float32)[task.labels]) for task in tasks]
+    keys = jnp.tile(jax.random.split(key, members), len(tasks))
+    start = ensembles.ensemble(lambda k: net.start(k, law="glorot"), keys)
+    at = np.unique(np.r_[0, np.geomspace(1, steps, 6).round()].astype(int))
+    run = train.descend(
+        net,
+        ensembles.stack([problem for problem in made for _ in range(members)]),
+        start,
+        step=np.repeat(step, members),
+        steps=steps,
+        at=at,
+        record=(COMPACT,),
+    )
+    W = run.compact.values.astype(float) @ components.directions.T
+    found = []
+    for task, some in zip(tasks, training.member_slices(len(tasks), members), strict=True):
+        one_hot = np.eye(task.classes)[task.labels]
+        best = np.linalg.lstsq(task.X.astype(float) @ components.directions.T, one_hot, rcond=None)[0].T
+        distance = np.mean(np.abs(W[some] - best), axis=(0, 2))
+        spread = np.std(W[some], axis=0).mean(axis=1)
+        found.append(Along(at, distance / distance[0], spread / spread[0]))
+    return found
+
+
+def _linear_st_vgg(task: Task, activation: models.activations.Activation) -> models.ConvNet:
+    return models.st_vgg(task.classes, activation, task.image, dropout=False)
+
+
+@claim(
+    "hacohen-f4",
+    place="Figure 4, §3.2 and §3.3",
+    title="Networks converge, and agree with one another, first along the largest principal components",
+    statement=r"\frac{|w_j(t)-w_j^{\mathrm{opt}}|}{|w_j(0)-w_j^{\mathrm{opt}}|},\quad "
+    r"\frac{\mathrm{std}\,w_j(t)}{\mathrm{std}\,w_j(0)}\quad\mathrm{rise\ with}\ j",
+    kind="experiment",
+    quick="10 s",
+    full="not measured",
+)
+def along_components(scale: Scale, key: jax.Array) -> Evidence:
+    """Distance to the optimum and spread over networks, by component: dense, convolutional, whitened, non-linear.
+
+    The loss is the square one, for which the optimum is least squares; under cross-entropy on separable data it is at
+    infinity. Descent takes the whole batch, and weights are told relative to their start, which in convolutional
+    networks already differs between components. For the dense (a) and the convolutional (b) linear network the rank
+    correlation of distance and of spread with the number of the component must be at least 0.5, and for the non-linear
+    one (d), whose activations are left out of its matrix, that of the spread. On whitened data (c) the last third of
+    the components must stand to the first as 1, within a quarter.
+    """
+    quick = scale == "quick"
+    if quick:
+        task = training.patches(key, 160, 8, 8)
+        dense, members, steps = models.MLP((64, 64, 8), "linear", "standard"), 6, 200
+        nets: list[Any] = [training.small_convnet(task, "linear"), training.small_convnet(task)]
+        rates, rate, white_rate = (0.01, 0.01), 0.01, 0.01
+    else:
+        task = training.real("cats-dogs")
+        dense, members, steps = models.MLP((task.X.shape[1], 1024, task.classes), "linear", "standard"), 10, 2000
+        nets = [_linear_st_vgg(task, "linear"), _linear_st_vgg(task, "elu")]
+        rates, rate, white_rate = (2e-3, 5e-3), 4e-4, 0.1
+    components = data.fit(task.X, centre=False)
+    white = task._replace(X=components.whiten(task.X).astype(np.float32))
+    a, c = along(dense, [task, white], components, members, steps, [rate, white_rate], key)
+    b, d = (
+        along(net, [task], components, members, steps, [step], key)[0] for net, step in zip(nets, rates, strict=True)
+    )
+    runs = {"(a) dense": a, "(b) convolutional": b, "(c) whitened": c, "(d) non-linear": d}
+    panels = []
+    for values, label in (("distance", "distance to optimum"), ("spread", "spread over networks")):
+        for name, run in runs.items():
+            if values == "distance" and run is d:
+                continue
+            shown = list(range(2, len(run.steps)))
+            marks = tuple(
+                fig.measured(
+                    np.arange(components.count) + 1, getattr(run, values)[i], f"step {run.steps[i]}", shown.index(i)
+                )
+                for i in shown
+            )
+            panels.append(fig.Panel(marks, "component", label, name, x_scale="log"))
+    return Evidence(
+        checks=[
+            *(
+                at_least(
+                    f"{name}: rank correlation of {values} and component", run.ordering(getattr(run, values)), 0.5
+                )
+                for name, run, kinds in (
+                    ("dense", a, ("distance", "spread")),
+                    ("convolutional", b, ("distance", "spread")),
+                    ("non-linear", d, ("spread",)),
+                )
+                for values in kinds
+            ),
+            within("whitened: distance, last third over first", c.tilt(c.distance), 0.8, 1.25),
+            within("whitened: spread, last third over first", c.tilt(c.spread), 0.8, 1.25),
+        ],
+        numbers={
+            f"{name}: {values}, last third over first": run.tilt(getattr(run, values))
+            for name, run in runs.items()
+            for values in ("distance", "spread")
+            if not (run is d and values == "distance")
+        },
+        settings=task.sizes | {"members": members, "steps": steps, "loss": "square"},
+        figure=fig.Figure(
+            tuple(panels), "Weights along large components converge first; on whitened data all move alike.", 4
+        ),
+    )
