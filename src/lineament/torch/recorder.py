@@ -34,7 +34,7 @@ _START = "start.pt"
 class Recorder:
     """Records what a network says of some probe examples while it trains, and what its layers are like.
 
-    Call it once before training and then once a step or epoch, with the model:
+    Call it once before training and then once a step or epoch, with the model::
 
         recorder = Recorder(probe_inputs, probe_labels, path="run")
         recorder(model, 0)
