@@ -78,7 +78,9 @@ def expanded_network_trains_faster(scale: Scale, key: jax.Array) -> Evidence:
     Descent with momentum 0.9 and batches of 64, as in the tutorial network the authors took; the inserted matrices are
     square, of the layer's output width. Losses are over the whole training set. Compared is the mean of log loss over
     the records after the start, seed by seed, at the tutorial's step size 0.01; bars are two standard errors. The same
-    at three and ten times that step, and with each network at its own best step, is given beside it.
+    at three and ten times that step, and with each network at its own best step, is given beside it. All seeds and step
+    sizes train in JAX as one program; `lineament.torch.expand` makes the same network of a PyTorch model, and the tests
+    take one step of it in both.
     """
     digits, plain, steps = _data(scale)
     sizes, seeds = np.array([0.01, 0.03, 0.1], np.float32), 3 if scale == "quick" else 5
@@ -154,7 +156,7 @@ def expanded_network_compresses(scale: Scale, key: jax.Array) -> Evidence:
     The first dense layer is cut to its leading singular values, rank by rank, and stored as two thin factors; test
     accuracy is then set against the dense parameters kept. Compared, seed by seed, are the effective rank of that
     layer (exponential of the entropy of its singular values) and the accuracy at an eighth of its full rank. Bars are
-    two standard errors.
+    two standard errors. For a PyTorch model, `lineament.torch` has the same as `expand` and `truncate`.
     """
     digits, plain, steps = _data(scale)
     seeds, size = 3 if scale == "quick" else 5, np.array([0.01], np.float32)
