@@ -88,11 +88,11 @@ def test_a_chosen_axis_and_many_modes():
 def test_new_axes_come_from_pyplot_and_settings_stay():
     from matplotlib import pyplot
 
+    pyplot.switch_backend("agg")  # before, so that whichever test chose one first leaves no mark
     before = dict(matplotlib.rcParams)
-    with pyplot.rc_context({"backend": "agg"}):
-        axes = plot.overlay(run(), MODES)
-        assert axes.figure.number in pyplot.get_fignums()
-        pyplot.close(axes.figure)
+    axes = plot.overlay(run(), MODES)
+    assert axes.figure.number in pyplot.get_fignums()
+    pyplot.close(axes.figure)
     assert dict(matplotlib.rcParams) == before
 
 

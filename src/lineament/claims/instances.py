@@ -25,3 +25,9 @@ def slope(x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
     freedom = max(len(log_x) - 2, 1)
     spread = np.sqrt(np.sum(residual**2) / freedom / np.sum((log_x - log_x.mean()) ** 2))
     return float(rise), float(spread)
+
+
+def effective_rank(values: np.ndarray) -> np.ndarray:
+    """The exponential of the entropy of singular values, along the last axis; zeros count for nothing."""
+    shares = values / values.sum(axis=-1, keepdims=True)
+    return np.exp(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=-1))

@@ -88,7 +88,7 @@ def write(
     drawn = files.writable(folder / "evidence" / "drawn")
     entries = gather(records, claims, failures)
     scales = [scale for scale in SCALES if any(entry.verdict(scale) != NOT_RUN for entry in entries)]
-    site = _site()
+    site = site_templates()
     for place, entry in enumerate(entries):
         page = site.get_template("claim.html.j2").render(
             entry=entry,
@@ -168,7 +168,8 @@ def _has(found: list[Stored], scale: str) -> bool:
 
 
 @cache
-def _site() -> "Environment":
+def site_templates() -> "Environment":
+    """The templates of every page, with what they ask for."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     site = Environment(

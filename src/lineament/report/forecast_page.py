@@ -36,7 +36,7 @@ def page(made: Forecast, run: Comparison | None = None, command: str = "") -> st
         for name, figure in forecast_figures.figures(made, run).items()
     }
     checks = [at_most(gap.name, gap.value, gap.bar) for gap in run.gaps] if run is not None else []
-    return atlas._site().get_template("forecast.html.j2").render(
+    return atlas.site_templates().get_template("forecast.html.j2").render(
         made=made,
         run=run,
         words=words,

@@ -56,7 +56,7 @@ def page(recording: Recording) -> str:
     trouble = recording.trouble
     figures, missing = ({}, []) if trouble is not None and trouble.place == 0 else recording_figures.figures(recording)
     drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
-    return atlas._site().get_template("recording.html.j2").render(
+    return atlas.site_templates().get_template("recording.html.j2").render(
         title=f"{recording.about['model']} recorded" if "model" in recording.about else "A recorded run",
         recording=recording,
         trouble=trouble,

@@ -11,7 +11,7 @@ from ... import ensembles, models, problems, starts, train
 from ...theory import lambda_modes
 from .. import figure as fig
 from ..evidence import Evidence, at_most
-from ..instances import generator, rotation
+from ..instances import effective_rank, generator, rotation
 from ..registry import Scale, claim
 
 INPUTS, HIDDEN, OUTPUTS = 6, 8, 2
@@ -57,7 +57,7 @@ def lazy_and_rich(scale: Scale, key: jax.Array) -> Evidence:
     weaker = SHARES.min() * targets[:, None]
     time = lambda_modes.time_to(weaker / 2, weaker, 0.0, balances)
     lazy = lambda_modes.laziness(weaker, 0.0, balances, CHANGE)
-    rank = np.stack([_rank(_first_layer(sign * balances, targets)) for sign in (-1, 1)])
+    rank = np.stack([effective_rank(_first_layer(sign * balances, targets)) for sign in (-1, 1)])
     return Evidence(
         checks=[
             at_most("worst relative gap of the learning time", np.abs(measured.time / time - 1).max(), 1e-3),
@@ -114,7 +114,7 @@ def _measure(
         time[index] = np.exp(_crossing(np.log(TIMES[1:]), strength[index][1:], 0.5))
         grown = kernel[index] / kernel[index][0]
         lazy[index] = 1.0 if grown[-1] < 1 + CHANGE else _crossing(strength[index], grown, 1 + CHANGE)
-    return Map(time, lazy, _rank(np.linalg.svd(end, compute_uv=False)))
+    return Map(time, lazy, effective_rank(np.linalg.svd(end, compute_uv=False)))
 
 
 def _crossing(x: np.ndarray, y: np.ndarray, level: float) -> float:
@@ -133,13 +133,8 @@ def _first_layer(balance: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return np.where(c < 0, np.sqrt(np.hypot(sigma, c) - c), sigma / np.sqrt(np.hypot(sigma, c) + np.abs(c)))
 
 
-def _rank(values: np.ndarray) -> np.ndarray:
-    """The exponential of the entropy of the singular values."""
-    shares = values / values.sum(axis=-1, keepdims=True)
-    return np.exp(-np.sum(np.where(shares > 0, shares * np.log(np.where(shares > 0, shares, 1.0)), 0.0), axis=-1))
-
-
 def _figure(balances: np.ndarray, targets: np.ndarray, measured: Map) -> fig.Figure:
+    rank_of = lambda balance, target: effective_rank(_first_layer(balance, target))  # noqa: E731
     fine = np.geomspace(balances[0], balances[-1], 80), np.geomspace(targets[0], targets[-1], 60)
     weaker = SHARES.min() * fine[1][:, None]
     fields = (
@@ -150,7 +145,11 @@ def _figure(balances: np.ndarray, targets: np.ndarray, measured: Map) -> fig.Fig
         ),
         ("laziness", measured.laziness[0], lambda_modes.laziness(weaker, 0.0, fine[0], CHANGE)),
         # Just below full rank, or rounding would draw a contour.
-        ("rank of W1, λ < 0", measured.rank[0], np.minimum(_rank(_first_layer(-fine[0], fine[1])), INPUTS - 1e-3)),
+        (
+            "rank of W1, λ < 0",
+            measured.rank[0],
+            np.minimum(rank_of(-fine[0], fine[1]), INPUTS - 1e-3),
+        ),
     )
     panels = [
         fig.Panel((fig.heat(balances, targets, seen, name), fig.contour(*fine, forecast)), "|λ|", "σ*", "", "log", "log")
@@ -160,7 +159,7 @@ def _figure(balances: np.ndarray, targets: np.ndarray, measured: Map) -> fig.Fig
     marks = [
         fig.points(ratio, measured.rank[index].ravel(), f"λ {'<' if index == 0 else '>'} 0", index) for index in (0, 1)
     ]
-    marks += [fig.theory(line, _rank(_first_layer(sign * line, np.ones(1)))[0], "closed form") for sign in (-1, 1)]
+    marks += [fig.theory(line, rank_of(sign * line, np.ones(1))[0], "closed form") for sign in (-1, 1)]
     panels.append(
         fig.Panel(tuple(marks), "|λ| / σ*", "rank of W1 at the end", "", "log", "linear", (0.0, INPUTS + 1.0))
     )

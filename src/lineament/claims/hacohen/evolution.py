@@ -12,7 +12,7 @@ from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, slope
 from ..registry import Scale, claim
 from .one_step import descended
-from .setting import Task, limit_start, steady_step, task, train_all, wide_start
+from .setting import Task, limit_start, steady_step, task, train_all, two_layers, wide_start
 
 STEPS = 100
 AT = np.arange(0, STEPS + 1, 2)
@@ -119,19 +119,11 @@ def _gaps(the_task: Task, maps: np.ndarray, size: float, step: float, depth: int
 
 
 def _widths(rng: np.random.Generator, the_task: Task, scale: Scale) -> Wide:
-    widths = 2 ** np.arange(6, 12) if scale == "quick" else 2 ** np.arange(6, 16)
-    seeds = 6 if scale == "quick" else 12
-    q, K = len(the_task.d), len(the_task.direction)
-    members = [
-        (wide_start(rng, q, K, int(m), 2), size, steady_step(size, 2))
-        for size in SIZES
-        for m in widths
-        for _ in range(seeds)
-    ]
+    widths, seeds, members = two_layers(rng, the_task, SIZES, scale)
     maps = train_all(the_task, members, STEPS, AT, ("end_to_end",)).end_to_end.values
     gaps = [_gaps(the_task, run, size, mu, 2) for run, (_, size, mu) in zip(maps, members, strict=True)]
     shape = (len(SIZES), len(widths), seeds, len(AT))
-    return Wide(widths, maps.reshape(*shape, K, q), np.reshape(gaps, shape))
+    return Wide(widths, maps.reshape(*shape, *maps.shape[-2:]), np.reshape(gaps, shape))
 
 
 def _departure(rng: np.random.Generator, the_task: Task, depth: int, sizes: np.ndarray) -> np.ndarray:

@@ -11,7 +11,18 @@ from ..evidence import Evidence, at_most, within
 from ..instances import generator, slope
 from ..registry import Scale, claim
 from .scales import draw
-from .setting import LEFT, RIGHT, Limit, Task, limit_start, steady_step, task, train_all, wide_limit, wide_start
+from .setting import (
+    LEFT,
+    RIGHT,
+    Limit,
+    Task,
+    limit_start,
+    steady_step,
+    task,
+    train_all,
+    two_layers,
+    wide_limit,
+)
 
 STEPS = 160
 SIZES = (0.1, 1.0, 3.0)
@@ -115,23 +126,16 @@ def stay_at_identity(scale: Scale, key: jax.Array) -> Evidence:
 
 
 def _two_layers(rng: np.random.Generator, the_task: Task, scale: Scale) -> Runs:
-    widths = 2 ** np.arange(6, 12) if scale == "quick" else 2 ** np.arange(6, 16)
-    seeds = 6 if scale == "quick" else 12
-    q, K = len(the_task.d), len(the_task.direction)
-    members = [
-        (wide_start(rng, q, K, int(m), 2), size, steady_step(size, 2))
-        for size in SIZES
-        for m in widths
-        for _ in range(seeds)
-    ]
+    widths, seeds, members = two_layers(rng, the_task, SIZES, scale)
     at = np.arange(0, STEPS + 1, 8)
     run = train_all(the_task, members, STEPS, at, (LEFT, RIGHT))
     shape = (len(SIZES), len(widths), seeds, len(at))
     limits = [wide_limit(the_task, size, steady_step(size, 2), STEPS) for size in SIZES]
+    A, B = run.A.values[:, :, 0], run.B.values[:, :, 1]
     return Runs(
         widths,
-        run.A.values[:, :, 0].reshape(*shape, K, K),
-        run.B.values[:, :, 1].reshape(*shape, q, q),
+        A.reshape(*shape, *A.shape[-2:]),
+        B.reshape(*shape, *B.shape[-2:]),
         [Limit(*(each[at] for each in limit)) for limit in limits],
     )
 

@@ -12,6 +12,7 @@ import xarray as xr
 from ... import ensembles, models, problems, train
 from ..instances import rotation
 from ..padding import pad
+from ..registry import Scale
 from .scales import draw
 
 
@@ -114,3 +115,19 @@ def wide_limit(task: Task, size: float, step: float, steps: int) -> Limit:
 def steady_step(size: float, depth: int) -> float:
     """A step well below the largest stable one: the scale matrices grow to about (1 + ‖W_opt‖²)^½."""
     return 0.25 / (depth * (1 + size**2) ** 0.5)
+
+
+def two_layers(
+    rng: np.random.Generator, the_task: Task, sizes: Sequence[float], scale: Scale
+) -> tuple[np.ndarray, int, list[tuple[list[np.ndarray], float, float]]]:
+    """Widths, seeds, and for each size of the optimum, width and seed the start, size and step of a two-layer network."""
+    widths = 2 ** np.arange(6, 12) if scale == "quick" else 2 ** np.arange(6, 16)
+    seeds = 6 if scale == "quick" else 12
+    q, K = len(the_task.d), len(the_task.direction)
+    members = [
+        (wide_start(rng, q, K, int(m), 2), size, steady_step(size, 2))
+        for size in sizes
+        for m in widths
+        for _ in range(seeds)
+    ]
+    return widths, seeds, members

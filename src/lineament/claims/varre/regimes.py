@@ -8,7 +8,7 @@ from ... import ensembles, measure, models, problems, starts, train
 from ...theory import lambda_modes
 from .. import figure as fig
 from ..evidence import Evidence, at_least, at_most, within
-from ..instances import generator, rotation, slope
+from ..instances import effective_rank, generator, rotation, slope
 from ..registry import Scale, claim
 
 FIRST_LAYER = train.Record("first", lambda model, problem, layers: measure.singular_values(layers[0]), ("value",))
@@ -54,11 +54,11 @@ def regimes(scale: Scale, key: jax.Array) -> Evidence:
     scaled = gammas[None, :, None, None] * heights[:, None, None]  # γh_i: shape, γ, time, mode
     strengths = lambda_modes.trajectory(times[:, None], np.pad(values, (0, d - k)), 0.0, -2 * scaled)
     forecast = np.sort(np.sqrt(np.hypot(strengths, scaled) + scaled), axis=-1)[..., ::-1]
-    ranks = _effective_rank(first[:, :, -1])
-    expected = _effective_rank(forecast[:, :, -1])
+    ranks = effective_rank(first[:, :, -1])
+    expected = effective_rank(forecast[:, :, -1])
     fine = np.geomspace(gammas[0], gammas[-1], 200)
     scaled = fine[:, None] * heights[:, None]
-    curves = _effective_rank(np.sqrt(np.hypot(np.pad(values, (0, d - k)), scaled) + scaled))
+    curves = effective_rank(np.sqrt(np.hypot(np.pad(values, (0, d - k)), scaled) + scaled))
     left_over = first[0, :, -1, k] / first[0, :, -1, k - 1]
     rate, _ = slope(gammas[gammas <= 1e-3], left_over[gammas <= 1e-3])
     return Evidence(
@@ -77,11 +77,6 @@ def regimes(scale: Scale, key: jax.Array) -> Evidence:
         settings={"d, l, k": (d, width, k), "σ(β*)": list(values), "γ": "1e-6 … 1e2", "shapes": list(SHAPES)},
         figure=_figure(times, gammas, first, forecast, ranks, (fine, curves), k),
     )  # fmt: skip
-
-
-def _effective_rank(values: np.ndarray) -> np.ndarray:
-    shares = values / values.sum(axis=-1, keepdims=True)
-    return np.exp(-np.sum(shares * np.log(shares), axis=-1))
 
 
 def _figure(
