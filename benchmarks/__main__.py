@@ -6,7 +6,10 @@ from pathlib import Path
 
 import jax
 
-CASES = ("modes", "descent", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin", "recorder")
+CASES = (
+    "modes", "descent", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin", "recorder",
+    "st_vgg",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Timing in CPU seconds, interleaved, with the spread of the ratio."""
+"""Timing, mostly in CPU seconds, interleaved, with the spread of the ratio."""
 
 import json
 import os
@@ -36,6 +36,13 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
+def wall_seconds(work: Callable[[], object]) -> float:
+    """Seconds that pass during one call: where a device works, or both sides use all cores well."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
 def compare(
     case: str,
     ours: tuple[str, Callable[[], object], float],
@@ -45,12 +52,11 @@ def compare(
     unit: str = "steps",
     repeats: int = 5,
     note: str = "",
+    seconds: Callable[[Callable[[], object]], float] = cpu_seconds,
 ) -> Row:
     """Time both in turn, `repeats` times, after a call of ours that compiles; each has the work one call does."""
-    first = cpu_seconds(ours[1])
-    rates = np.array(
-        [[work / max(cpu_seconds(call), 1e-9) for _, call, work in (ours, other)] for _ in range(repeats)]
-    )
+    first = seconds(ours[1])
+    rates = np.array([[work / max(seconds(call), 1e-9) for _, call, work in (ours, other)] for _ in range(repeats)])
     ratio = rates[:, 0] / rates[:, 1]
     compiled = first - ours[2] / np.median(rates[:, 0])
     note = f"{note}{'; ' if note else ''}compiling ours took {max(compiled, 0):.1f} s"
@@ -77,7 +83,7 @@ def show(rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("case", "ours", "against", "ratio (spread)", "bar", "ours per CPU s", "note")
+    table = Table("case", "ours", "against", "ratio (spread)", "bar", "ours per second", "note")
     for row in rows:
         bar = "" if row.bar is None else f"≥ {row.bar:g} {'✓' if row.ratio >= row.bar else '✗'}"
         spread = f"{row.ratio:.1f}× ({row.low:.1f}–{row.high:.1f})"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Literal
@@ -14,7 +15,7 @@ from .. import checks
 from . import layered
 from .activations import ACTIVATIONS, Activation, activation
 from .layered import Affine, Applied, Law, Parameterisation
-from .patches import Padding, Pooling, patches, pool
+from .patches import Padding, Pooling, convolve, patches, pool
 
 CHUNK = 2**26  # entries of the largest array of patches: more examples than that go through in parts
 Readout = Literal["flatten", "average"]
@@ -106,6 +107,11 @@ class ConvNet:
         return self.dense[-1], prod(self.image)
 
     @property
+    def large(self) -> bool:
+        """Whether what a layer computes from a batch of images outgrows a CPU's cache."""
+        return any(y * x * f >= 2**13 for (y, x, _), f in zip(self._images, self.filters, strict=True))
+
+    @property
     def features(self) -> int:
         """How many numbers enter the first dense layer."""
         height, width, channels = self.image
@@ -183,7 +189,7 @@ class ConvNet:
         h = X.reshape(X.shape[0], *self.image)
         for layer, kernel in enumerate(self.sides):
             inputs.append(h)
-            z = layered.affine(self, params, layer, patches(h, kernel, self.padding))
+            z = layered.affine(self, params, layer, h, partial(convolve, kernel=kernel, padding=self.padding))
             h = phi(z if taps is None else z + taps[layer].reshape(z.shape))
             if layer in self.pooled:
                 h = layered.drop(pool(h, self.pooling), self.pooled_dropout, keys[layer])

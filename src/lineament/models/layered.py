@@ -6,7 +6,7 @@ added to z at a layer's tap moves the output as a change of its weights would, f
 respect to W is `Σ_p (∂f/∂z_p) (c a_p)ᵀ`. Inputs and derivatives at the taps are all that a tangent kernel needs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +21,7 @@ from .linear import Layers
 
 Parameterisation = Literal["ntk", "standard"]
 Law = Literal["he", "glorot"]
+Product = Callable[[Array, Array], Array]  # of inputs and a matrix
 
 
 class Affine(NamedTuple):
@@ -46,10 +47,12 @@ def scale(net: Any, fan_in: int) -> float:
     return fan_in**-0.5 if net.parameterisation == "ntk" else 1.0
 
 
-def affine(net: Any, params: Affine, layer: int, a: Float[Array, "*n in"]) -> Float[Array, "*n out"]:
+def affine(
+    net: Any, params: Affine, layer: int, a: Float[Array, "*n in"], product: Product = lambda a, W: a @ W.T
+) -> Float[Array, "*n out"]:
     """`c W a + b`, the product of one layer."""
     W = params.layers[layer]
-    z = (scale(net, W.shape[1]) * a) @ W.T
+    z = product(a, scale(net, W.shape[1]) * W)
     return z + params.biases[layer].reshape((1,) * (z.ndim - 1) + (-1,)) if net.bias else z
 
 

@@ -1,29 +1,53 @@
-"""Convolution and pooling without `lax.conv`, which on a CPU is many times slower inside a loop."""
+"""Convolution and pooling as products of patches, each in the form that its machine runs best."""
 
+from functools import partial
 from typing import Literal
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 Padding = Literal["zero", "circular"]
 Pooling = Literal["max", "average"]
+Sides = tuple[int, int]
+IN_CACHE = 2**20  # entries of patches that a CPU holds in its cache
 
 
-def patches(
-    h: Float[Array, "n y x c"], kernel: tuple[int, int], padding: Padding = "zero"
-) -> Float[Array, "n y x patch"]:
+def patches(h: Float[Array, "n y x c"], kernel: Sides, padding: Padding = "zero") -> Float[Array, "n y x patch"]:
     """Every pixel's neighbourhood, flattened as (row, column, channel): convolution is then one matrix product.
 
     A kernel of even size reaches one pixel further down and right than up and left, as "same" padding does in Keras.
     """
-    height, width = h.shape[1:3]
-    if kernel == (1, 1):
-        return h
-    above, left = ((size - 1) // 2 for size in kernel)
-    margins = ((0, 0), (above, kernel[0] - 1 - above), (left, kernel[1] - 1 - left), (0, 0))
-    padded = jnp.pad(h, margins, mode="constant" if padding == "zero" else "wrap")
-    windows = [padded[:, i : i + height, j : j + width] for i in range(kernel[0]) for j in range(kernel[1])]
-    return jnp.concatenate(windows, axis=-1)
+    return _windows(_padded(h, kernel, _above(kernel), padding), kernel) if kernel != (1, 1) else h
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def convolve(
+    h: Float[Array, "n y x c"], K: Float[Array, "out patch"], kernel: Sides, padding: Padding = "zero"
+) -> Float[Array, "n y x out"]:
+    """`patches(h, kernel, padding) @ K.T` without holding all patches, forwards or backwards.
+
+    A CPU takes a few images at a time, whose patches stay in its cache, one member of an ensemble after the other;
+    `lax.conv` is many times slower there inside a loop. Elsewhere images are convolved by `lax.conv`, all members at
+    once, forwards and backwards; only the derivative with respect to the kernels, which libraries for convolution
+    compute badly for an ensemble, is a product of patches. Differentiable in reverse mode, as often as wanted.
+    """
+    return _correlate(h, K, kernel, _above(kernel), padding)
+
+
+def _forwards(h: jax.Array, K: jax.Array, kernel: Sides, padding: Padding) -> tuple:
+    return convolve(h, K, kernel, padding), (h, K)
+
+
+def _backwards(kernel: Sides, padding: Padding, kept: tuple, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+    h, K = kept
+    back = K.reshape(K.shape[0], *kernel, -1)[:, ::-1, ::-1].transpose(3, 1, 2, 0).reshape(h.shape[-1], -1)
+    below = (kernel[0] - 1 - _above(kernel)[0], kernel[1] - 1 - _above(kernel)[1])
+    return _correlate(g, back, kernel, below, padding), _kernel_gradient(h, g, kernel, padding)
+
+
+convolve.defvjp(_forwards, _backwards)
 
 
 def pool(h: Float[Array, "n y x c"], pooling: Pooling = "max") -> Float[Array, "n y2 x2 c"]:
@@ -31,3 +55,64 @@ def pool(h: Float[Array, "n y x c"], pooling: Pooling = "max") -> Float[Array, "
     n, height, width, channels = h.shape
     squares = h.reshape(n, height // 2, 2, width // 2, 2, channels)
     return squares.max(axis=(2, 4)) if pooling == "max" else squares.mean(axis=(2, 4))
+
+
+def _above(kernel: Sides) -> Sides:
+    """How far a kernel reaches up and left."""
+    return (kernel[0] - 1) // 2, (kernel[1] - 1) // 2
+
+
+def _padded(h: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    margins = [(before, side - 1 - before) for side, before in zip(kernel, above, strict=True)]
+    return jnp.pad(h, ((0, 0), *margins, (0, 0)), mode="constant" if padding == "zero" else "wrap")
+
+
+def _windows(padded: jax.Array, kernel: Sides) -> jax.Array:
+    height, width = padded.shape[1] - kernel[0] + 1, padded.shape[2] - kernel[1] + 1
+    shifts = [(i, j) for i in range(kernel[0]) for j in range(kernel[1])]
+    return jnp.concatenate([padded[:, i : i + height, j : j + width] for i, j in shifts], axis=-1)
+
+
+def _rows(h: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    """Patches as the rows of a matrix."""
+    return _windows(_padded(h, kernel, above, padding), kernel).reshape(-1, kernel[0] * kernel[1] * h.shape[-1])
+
+
+def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    def on_cpu(h: jax.Array, K: jax.Array) -> jax.Array:
+        product = lambda some: (_rows(some, kernel, above, padding) @ K.T).reshape(*some.shape[:3], -1)  # noqa: E731
+        whole, rest = _parts(h, kernel[0] * kernel[1])
+        found = [lax.map(product, whole).reshape(-1, *h.shape[1:3], K.shape[0])] if whole.shape[0] > 1 else []
+        found += [product(whole[0])] if whole.shape[0] == 1 else []
+        return jnp.concatenate([*found, product(rest)]) if rest.shape[0] else found[0]
+
+    def elsewhere(h: jax.Array, K: jax.Array) -> jax.Array:
+        weights = K.reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
+        padded = _padded(h, kernel, above, padding)
+        return lax.conv_general_dilated(padded, weights, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    return lax.platform_dependent(h, K, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
+
+
+def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, padding: Padding) -> jax.Array:
+    """`Σ g_p a_pᵀ` over all positions p, with a_p their patches."""
+
+    def product(h: jax.Array, g: jax.Array) -> jax.Array:
+        rows = _rows(h, kernel, _above(kernel), padding)
+        return lax.dot_general(g.reshape(-1, g.shape[-1]), rows, (((0,), (0,)), ((), ())))
+
+    def on_cpu(h: jax.Array, g: jax.Array) -> jax.Array:
+        (some, rest), size = _parts(h, kernel[0] * kernel[1]), h.shape[0]
+        last = size - rest.shape[0]
+        others = g[:last].reshape(*some.shape[:2], *g.shape[1:])
+        zero = product(rest, g[last:]) if rest.shape[0] else jnp.zeros_like(product(some[0], others[0]))
+        return lax.scan(lambda total, each: (total + product(*each), None), zero, (some, others))[0]
+
+    return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=product)
+
+
+def _parts(h: jax.Array, area: int) -> tuple[jax.Array, jax.Array]:
+    """Images in parts of one size whose patches fit into the cache, (part, image, y, x, c), and what is left over."""
+    size = min(h.shape[0], max(1, IN_CACHE // (area * h[0].size)))
+    parts = h.shape[0] // size
+    return h[: parts * size].reshape(parts, size, *h.shape[1:]), h[parts * size :]

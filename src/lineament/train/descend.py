@@ -19,7 +19,7 @@ from ..problems import Problem
 from .diverged import Diverged
 from .objective import value_and_gradient
 from .records import Record, evaluate, resolve
-from .setup import Members, dataset, members, over_members
+from .setup import Members, dataset, in_turn, members, over_members
 
 Optimiser = Callable[[Any], optax.GradientTransformation]
 
@@ -234,8 +234,8 @@ def _descend(
         return evaluate(records, model, problem, state.parameters), state._replace(diverged_at=first), running
 
     begin_all = over_members(begin, who, 0, step_axis)
-    advance_all = over_members(advance, who, 0, step_axis, 0, None, None)
-    observe_all = over_members(observe, who, 0, None)
+    advance_all = over_members(advance, who, 0, step_axis, 0, None, None, in_turn=in_turn(model))
+    observe_all = over_members(observe, who, 0, None, in_turn=in_turn(model))
 
     state = begin_all(who.problem, who.start, step)
     state = advance_all(who.problem, state, step, keys, jnp.asarray(0), at[0])

@@ -46,12 +46,25 @@ def members(model: Any, problem: Problem | Ensemble, start: Any, **axes: jax.Arr
     return Members(each, parameters, 0 if isinstance(problem, Ensemble) else None, count)
 
 
-def over_members(function: Any, who: Members, *axes: int | None) -> Any:
-    """Batch `function(problem, …)` over the members, or leave it alone for a single run."""
+def over_members(function: Any, who: Members, *axes: int | None, in_turn: bool = False) -> Any:
+    """Batch `function(problem, …)` over the members, or take one after the other; a single run is left alone."""
     if who.count is None:
         return function
-    in_axes = tuple(None if axis is None else eqx.if_array(axis) for axis in (who.problem_axis, *axes))
-    return eqx.filter_vmap(function, in_axes=in_axes)
+    every = (who.problem_axis, *axes)
+    if not in_turn:
+        return eqx.filter_vmap(function, in_axes=tuple(None if axis is None else eqx.if_array(axis) for axis in every))
+
+    def one_by_one(*arguments: Any) -> Any:
+        own = {i: argument for i, argument in enumerate(arguments) if every[i] is not None}
+        with_shared = lambda own: [own.get(i, argument) for i, argument in enumerate(arguments)]  # noqa: E731
+        return jax.lax.map(lambda own: function(*with_shared(own)), own)
+
+    return one_by_one
+
+
+def in_turn(model: Any) -> bool:
+    """Whether members are better trained one after the other: large networks on a CPU, whose cache holds but one."""
+    return jax.default_backend() == "cpu" and getattr(model, "large", False)
 
 
 def dataset(

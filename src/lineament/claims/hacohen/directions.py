@@ -50,9 +50,10 @@ def along(
     steps: int,
     step: list[float],
     key: jax.Array,
+    batch: int | None = None,
 ) -> list[Along]:
     """Descend on the square loss from several starts, and read the compact representation along the components."""
-    made = [problems.regression(task.X, np.eye(task.classes, dtype=np.float32)[task.labels]) for task in tasks]
+    made = [problems.lp_regression(task.X, np.eye(task.classes, dtype=np.float32)[task.labels], 2) for task in tasks]
     keys = jnp.tile(jax.random.split(key, members), len(tasks))
     start = ensembles.ensemble(lambda k: net.start(k, law="glorot"), keys)
     at = np.unique(np.r_[0, np.geomspace(1, steps, 6).round()].astype(int))
@@ -64,12 +65,15 @@ def along(
         steps=steps,
         at=at,
         record=(COMPACT,),
+        batch_size=batch,
+        key=key,
     )
     W = run.compact.values.astype(float) @ components.directions.T
     found = []
     for task, some in zip(tasks, training.member_slices(len(tasks), members), strict=True):
-        one_hot = np.eye(task.classes)[task.labels]
-        best = np.linalg.lstsq(task.X.astype(float) @ components.directions.T, one_hot, rcond=None)[0].T
+        # Principal coordinates are orthogonal over the examples, so that least squares falls apart into single ones.
+        coordinates = task.X.astype(float) @ components.directions.T
+        best = (np.eye(task.classes)[task.labels].T @ coordinates) / np.sum(coordinates**2, axis=0)
         distance = np.mean(np.abs(W[some] - best), axis=(0, 2))
         spread = np.std(W[some], axis=0).mean(axis=1)
         found.append(Along(at, distance / distance[0], spread / spread[0]))
@@ -94,28 +98,29 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
     """Distance to the optimum and spread over networks, by component: dense, convolutional, whitened, non-linear.
 
     The loss is the square one, for which the optimum is least squares; under cross-entropy on separable data it is at
-    infinity. Descent takes the whole batch, and weights are told relative to their start, which in convolutional
-    networks already differs between components. For the dense (a) and the convolutional (b) linear network the rank
-    correlation of distance and of spread with the number of the component must be at least 0.5, and for the non-linear
-    one (d), whose activations are left out of its matrix, that of the spread. On whitened data (c) the last third of
-    the components must stand to the first as 1, within a quarter.
+    infinity. Descent takes the whole batch, but for convolutional networks at full scale, and weights are told relative
+    to their start, which in convolutional networks already differs between components. For the dense (a) and the
+    convolutional (b) linear network the rank correlation of distance and of spread with the number of the component
+    must be at least 0.5, and for the non-linear one (d), whose activations are left out of its matrix, that of the
+    spread. On whitened data (c) the last third of the components must stand to the first as 1, within a quarter.
     """
     quick = scale == "quick"
     if quick:
         task = training.patches(key, 160, 8, 8)
         dense, members, steps = models.MLP((64, 64, 8), "linear", "standard"), 6, 200
         nets: list[Any] = [training.small_convnet(task, "linear"), training.small_convnet(task)]
-        rates, rate, white_rate = (0.01, 0.01), 0.01, 0.01
+        rates, rate, white_rate, batch = (0.01, 0.01), 0.01, 0.01, None
     else:
         task = training.real("cats-dogs")
         dense, members, steps = models.MLP((task.X.shape[1], 1024, task.classes), "linear", "standard"), 10, 2000
         nets = [_linear_st_vgg(task, "linear"), _linear_st_vgg(task, "elu")]
-        rates, rate, white_rate = (2e-3, 5e-3), 4e-4, 0.1
+        rates, rate, white_rate, batch = (2e-3, 5e-3), 4e-4, 0.1, 100
     components = data.fit(task.X, centre=False)
     white = task._replace(X=components.whiten(task.X).astype(np.float32))
     a, c = along(dense, [task, white], components, members, steps, [rate, white_rate], key)
     b, d = (
-        along(net, [task], components, members, steps, [step], key)[0] for net, step in zip(nets, rates, strict=True)
+        along(net, [task], components, members, steps, [step], key, batch)[0]
+        for net, step in zip(nets, rates, strict=True)
     )
     runs = {"(a) dense": a, "(b) convolutional": b, "(c) whitened": c, "(d) non-linear": d}
     panels = []

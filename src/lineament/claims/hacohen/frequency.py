@@ -20,7 +20,7 @@ ST_VGG = (32, 32, 64, 64, 128, 128, 256, 256, 512)
 
 
 class Setting(NamedTuple):
-    """Training points, hidden widths and activation, members, epochs, the step, and epochs between records."""
+    """Training points, hidden widths and activation, members, epochs, step, epochs between records, and the batch."""
 
     points: int
     hidden: tuple[int, ...]
@@ -29,6 +29,7 @@ class Setting(NamedTuple):
     epochs: int
     step: float
     every: int
+    batch: int = 100
 
 
 ORDER = {
@@ -63,13 +64,13 @@ def train(setting: Setting, points: Sample, key: jax.Array, watched: np.ndarray 
     net = models.MLP((2, *setting.hidden, 2), setting.activation, "standard", bias=True)
     return training.learn(
         net, points.X, points.labels, watched, members=setting.members, epochs=setting.epochs, step=setting.step,
-        key=key, every=setting.every, law="he" if setting.activation == "relu" else "glorot",
+        key=key, every=setting.every, batch=setting.batch, law="he" if setting.activation == "relu" else "glorot",
     )  # fmt: skip
 
 
 def describe(setting: Setting) -> dict[str, object]:
     """For the settings of a claim."""
-    return {"data": "frequency data, graph rule", **setting._asdict(), "batch": 100}
+    return {"data": "frequency data, graph rule", **setting._asdict()}
 
 
 @claim(
@@ -145,7 +146,7 @@ def grid(across: int) -> Grid:
 
 BOUNDARY = {
     "quick": (Setting(1500, (64, 64, 64), "relu", 1, 1200, 0.3, 1), (1, 12, 120, 1200)),
-    "full": (Setting(10_000, ST_VGG, "elu", 1, 10_000, 0.05, 1), (1, 100, 1000, 10_000)),
+    "full": (Setting(10_000, ST_VGG, "elu", 1, 10_000, 0.05, 1, 500), (1, 100, 1000, 10_000)),
 }
 
 
@@ -172,7 +173,7 @@ def boundary_over_epochs(scale: Scale, key: jax.Array) -> Evidence:
     net = models.MLP((2, *setting.hidden, 2), setting.activation, "standard", bias=True)
     run = training.learn(
         net, points.X, points.labels, watched, members=1, epochs=setting.epochs, step=setting.step, key=key, at=shown,
-        law="he" if setting.activation == "relu" else "glorot",
+        batch=setting.batch, law="he" if setting.activation == "relu" else "glorot",
     )  # fmt: skip
     said = run.predictions[0, :, len(points.X) :]
     partial = data.partial_labels(plane.points)
