@@ -71,7 +71,7 @@ def whitened_order(scale: Scale, key: jax.Array) -> Evidence:
     else:
         task = training.real("cifar-10")
         nets = {"linear": training.dense(task, ()), "st-VGG": models.st_vgg(10, image=task.image, dropout=False)}
-        sizes, epochs, batch, steps = (10, 10), (60, 20), 100, (0.002, 0.05)
+        sizes, epochs, batch, steps = (10, 10), (60, 15), 100, (0.002, 0.05)
     white = data.fit(task.X).whiten(task.X, regularisation=0.0 if quick else 1e-4).astype(np.float32)
     checks, numbers, panels = [], {}, []
     for (name, net), members, length, step in zip(nets.items(), sizes, epochs, steps, strict=True):
@@ -152,7 +152,7 @@ def consistency_and_overfitting(scale: Scale, key: jax.Array) -> Evidence:
         members, epochs, hidden, step, batch, every = 10, 300, 128, 0.05, 50, 2
     else:
         task = training.real("cats-dogs")
-        members, epochs, hidden, step, batch, every = 100, 200, 1024, 1e-3, 100, 1
+        members, epochs, hidden, step, batch, every = 20, 200, 1024, 4e-3, 100, 1
     net = training.dense(task, (hidden,), "relu")
     run = training.learn(
         net, task.X, task.labels, task.tests, members=members, epochs=epochs, step=step, key=key, batch=batch,

@@ -34,7 +34,7 @@ class Setting(NamedTuple):
 
 ORDER = {
     "quick": Setting(1500, (64, 64, 64), "relu", 3, 600, 0.3, 10),
-    "full": Setting(10_000, ST_VGG, "elu", 100, 1000, 0.05, 10),
+    "full": Setting(10_000, ST_VGG, "elu", 100, 500, 0.05, 10),
 }
 
 

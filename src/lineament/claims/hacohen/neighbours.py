@@ -67,7 +67,7 @@ def accessibility_and_neighbours(scale: Scale, key: jax.Array) -> Evidence:
         members, epochs, step = 4, 50, 0.05
     else:
         tasks = {"small mammals": training.real("small-mammals"), "CIFAR-10": training.real("cifar-10")}
-        members, epochs, step = 10, 60, 0.05
+        members, epochs, step = 10, 30, 0.05
     checks, numbers, panels, settings = [], {}, [], {}
     for name, task in tasks.items():
         accessible, raw, inside = scores(task, scale, members, epochs, step, key)

@@ -128,7 +128,7 @@ def accessibility_and_components(scale: Scale, key: jax.Array) -> Evidence:
     """
     quick = scale == "quick"
     task = digits(1500, 10) if quick else training.real("cats-dogs")
-    members, epochs, step = (4, 20, 0.02) if quick else (100, 40, 0.05)
+    members, epochs, step = (4, 20, 0.02) if quick else (100, 12, 0.05)
     keys = jax.random.split(key)
     run = training.learn(
         convolutional(task, scale), task.X, task.labels, members=members, epochs=epochs, step=step, key=keys[0]

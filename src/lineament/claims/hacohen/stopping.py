@@ -76,7 +76,7 @@ def early_stopping(scale: Scale, key: jax.Array) -> Evidence:
             "linear st-VGG": models.st_vgg(tasks[0].classes, "linear", tasks[0].image, dropout=False),
             "st-VGG": models.st_vgg(tasks[0].classes, image=tasks[0].image, dropout=False),
         }
-        members, epochs, every, batch, steps = 10, 100, 1, 100, (0.005, 0.05)
+        members, epochs, every, batch, steps = 10, 50, 1, 100, (0.005, 0.05)
     made = [amplified(task) for task in tasks]
     X = [version for trains, _ in made for version in trains]
     tests = [version for _, others in made for version in others]
