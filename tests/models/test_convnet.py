@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from lineament.models import ConvNet, convnet, st_vgg, vgg19
+from lineament.models import patches as patches_module
 from lineament.models.patches import patches, pool
 
 KEY = jax.random.key(0)
@@ -226,3 +227,27 @@ def test_bad_networks_are_refused(arguments, message):
 def test_foreign_parameters_are_refused():
     with pytest.raises(ValueError, match="start has layers and biases"):
         ConvNet((4, 4, 1), (2,)).check(ConvNet((4, 4, 2), (2,)).start(KEY))
+
+
+@pytest.mark.parametrize("padding", ["zero", "circular"])
+@pytest.mark.parametrize("kernel", [(1, 1), (2, 2), (3, 3), (2, 3)])
+def test_convolution_is_the_product_of_patches_forwards_and_backwards(kernel, padding, monkeypatch):
+    monkeypatch.setattr(
+        patches_module, "IN_CACHE", 2 * 5 * 4 * 2 * kernel[0] * kernel[1]
+    )  # parts of two, one left over
+    keys = jax.random.split(jax.random.key(0), 3)
+    h, K = jax.random.normal(keys[0], (5, 5, 4, 2)), jax.random.normal(keys[1], (3, 2 * kernel[0] * kernel[1]))
+    g = jax.random.normal(keys[2], (5, 5, 4, 3))
+    naive, back = jax.vjp(lambda h, K: patches_module.patches(h, kernel, padding) @ K.T, h, K)
+    found, own_back = jax.vjp(lambda h, K: patches_module.convolve(h, K, kernel, padding), h, K)
+    np.testing.assert_allclose(found, naive, atol=1e-13)
+    for ours, theirs in zip(own_back(g), back(g), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_convolution_of_an_ensemble_and_its_second_derivative():
+    h, K = jax.random.normal(jax.random.key(0), (3, 2, 4, 4, 1)), jax.random.normal(jax.random.key(1), (3, 2, 9))
+    one = lambda h, K: jnp.sum(patches_module.convolve(h, K, (3, 3), "zero") ** 3)  # noqa: E731
+    naive = lambda h, K: jnp.sum((patches_module.patches(h, (3, 3)) @ K.T) ** 3)  # noqa: E731
+    second = lambda f: jax.vmap(jax.jacrev(jax.grad(f, 1), 1))(h, K)  # noqa: E731
+    np.testing.assert_allclose(second(one), second(naive), rtol=1e-10, atol=1e-9)

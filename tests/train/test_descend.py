@@ -7,6 +7,7 @@ import optax
 import pytest
 
 import lineament as la
+from lineament.train import setup
 
 KEY = jax.random.key(0)
 rng = np.random.default_rng(0)
@@ -188,3 +189,54 @@ def test_stacking_unlike_members_is_refused():
         la.stack([])
     with pytest.raises(ValueError, match="equally long"):
         la.ensemble(lambda a, b: (a, b), jnp.ones(2), jnp.ones(3))
+
+
+def test_dropout_acts_in_every_step_and_not_in_records():
+    X, y = jax.random.normal(jax.random.key(0), (12, 5)), jnp.arange(12) % 3
+    net = la.models.MLP((5, 8, 3), "relu", "standard", dropout=0.5)
+    problem, start = la.problems.CrossEntropy(X, y, 3), net.start(jax.random.key(1), jnp.float64)
+    key = jax.random.key(2)
+    run = la.descend(net, problem, start, step=0.1, steps=2, every=1, key=key)
+
+    def dropped(params, s):
+        scores = net.apply(params, X, jax.random.fold_in(jax.random.split(key)[1], s))
+        return -jnp.mean(jax.nn.log_softmax(scores)[jnp.arange(12), y])
+
+    params, losses = start, [problem.loss(net.end_to_end(start))]
+    for s in range(2):
+        gradient = jax.grad(dropped)(params, s)
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient)
+        losses.append(problem.loss(net.end_to_end(params)))
+    np.testing.assert_allclose(run.loss, losses, rtol=1e-12)
+
+
+def test_members_drop_different_units():
+    net = la.models.MLP((4, 16, 2), "relu", "standard", dropout=0.5)
+    X, y = jax.random.normal(jax.random.key(0), (10, 4)), jnp.arange(10) % 2
+    start = la.ensemble(lambda key: net.start(jax.random.key(1), jnp.float64), jax.random.split(jax.random.key(3), 2))
+    run = la.descend(net, la.problems.CrossEntropy(X, y, 2), start, step=0.1, steps=3, key=jax.random.key(2))
+    first, second = run.loss.values[:, -1]
+    assert first != second
+
+
+def test_dropout_without_a_key_is_refused():
+    net = la.models.MLP((4, 6, 2), "relu", "standard", dropout=0.5)
+    problem = la.problems.CrossEntropy(jnp.ones((3, 4)), jnp.zeros(3, int), 2)
+    with pytest.raises(ValueError, match="dropout needs a key"):
+        la.descend(net, problem, net.start(jax.random.key(0), jnp.float64), step=0.1, steps=1)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_members_one_after_the_other_equal_members_side_by_side(shared):
+    targets = [np.diag([1.0, 2.0]), np.diag([3.0, 0.5])]
+    problem = la.problems.whitened(targets[0]) if shared else la.ensembles.stack([*map(la.problems.whitened, targets)])
+    net = la.models.DeepLinear((2, 2))
+    start = la.ensemble(lambda key: la.starts.gaussian(net, key, scale=1.0), jax.random.split(jax.random.key(0), 2))
+    who = setup.members(net, problem, start)
+
+    def moved(problem, layers, times):
+        return problem.loss(net.end_to_end(layers)) * times, layers
+
+    one, other = (setup.over_members(moved, who, 0, None, in_turn=turn) for turn in (False, True))
+    for a, b in zip(*(jax.tree.leaves(f(who.problem, who.start, 3.0)) for f in (one, other)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)

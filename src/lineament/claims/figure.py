@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 Role = Literal["theory", "measured", "reference"]
 Kind = Literal["line", "points", "band", "bars", "heat", "contour", "image"]
 Axis = Literal["linear", "log", "symlog"]
+MOST = 2000  # markers of one kind in a panel
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,9 @@ def reference(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0) -> Ma
 
 
 def points(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0, role: Role = "measured") -> Mark:
-    """Single measurements, one marker each."""
-    return Mark("points", role, _array(x), _array(y), label=label, group=group)
+    """Single measurements, one marker each; of more than a figure can show apart, some at equal distances."""
+    some = slice(None, None, -(-max(np.size(x), 1) // MOST))
+    return Mark("points", role, _array(x)[some], _array(y)[some], label=label, group=group)
 
 
 def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, label: str = "", group: int = 0) -> Mark:

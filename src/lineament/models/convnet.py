@@ -42,7 +42,7 @@ class ConvNet:
         activation: The name of the activation after every layer but the last.
         parameterisation: "ntk" or "standard".
         bias: Whether layers have biases, which start at zero.
-        pooled_dropout: The share dropped after each pooling when a dropout key is given.
+        pooled_dropout: The share dropped after each pooling when a dropout key is given, as `descend` does.
         dense_dropout: The share dropped of each hidden dense layer's output when a dropout key is given.
     """
 
@@ -105,6 +105,11 @@ class ConvNet:
     def shape(self) -> tuple[int, int]:
         """Outputs and pixels."""
         return self.dense[-1], prod(self.image)
+
+    @property
+    def drops(self) -> bool:
+        """Whether there is dropout."""
+        return self.pooled_dropout > 0 or self.dense_dropout > 0
 
     @property
     def large(self) -> bool:
@@ -217,7 +222,7 @@ def st_vgg(
 ) -> ConvNet:
     """The stripped VGG of Hacohen & Weinshall (Appendix D.2): 8 convolutions, pooling after each pair, 512 dense units.
 
-    Dropout (0.25 after pooling, 0.5 after the dense layer) acts only where a dropout key is given. With activation
+    Dropout (0.25 after pooling, 0.5 after the dense layer) acts only in training. With activation
     "linear" this is linear st-VGG, whose pooling averages. The paper does not name the activation; ELU is that of the
     authors' earlier code.
 
@@ -259,7 +264,7 @@ def vgg19(
         activation: The name of the activation; "linear" makes the pooling average.
         image: Height, width and channels, height and width multiples of 32.
         hidden: Widths of the hidden dense layers.
-        dropout: Whether hidden dense layers have dropout 0.5, which acts only where a dropout key is given.
+        dropout: Whether hidden dense layers have dropout 0.5, which acts only in training.
     """
     filters = (64,) * 2 + (128,) * 2 + (256,) * 4 + (512,) * 8
     return ConvNet(

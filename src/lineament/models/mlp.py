@@ -27,7 +27,7 @@ class MLP:
         activation: The name of φ.
         parameterisation: "ntk" or "standard".
         bias: Whether layers have biases, which start at zero and are added as they are.
-        dropout: The share of the last hidden layer that is dropped when a dropout key is given.
+        dropout: The share of the last hidden layer that is dropped when a dropout key is given, as `descend` does.
     """
 
     widths: tuple[int, ...]
@@ -60,6 +60,11 @@ class MLP:
     def shape(self) -> tuple[int, int]:
         """Outputs and inputs."""
         return self.widths[-1], self.widths[0]
+
+    @property
+    def drops(self) -> bool:
+        """Whether there is dropout."""
+        return self.dropout > 0
 
     @property
     def linear(self) -> DeepLinear:

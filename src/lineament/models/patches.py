@@ -22,7 +22,6 @@ def patches(h: Float[Array, "n y x c"], kernel: Sides, padding: Padding = "zero"
     return _windows(_padded(h, kernel, _above(kernel), padding), kernel) if kernel != (1, 1) else h
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(2, 3))
 def convolve(
     h: Float[Array, "n y x c"], K: Float[Array, "out patch"], kernel: Sides, padding: Padding = "zero"
 ) -> Float[Array, "n y x out"]:
@@ -34,20 +33,6 @@ def convolve(
     compute badly for an ensemble, is a product of patches. Differentiable in reverse mode, as often as wanted.
     """
     return _correlate(h, K, kernel, _above(kernel), padding)
-
-
-def _forwards(h: jax.Array, K: jax.Array, kernel: Sides, padding: Padding) -> tuple:
-    return convolve(h, K, kernel, padding), (h, K)
-
-
-def _backwards(kernel: Sides, padding: Padding, kept: tuple, g: jax.Array) -> tuple[jax.Array, jax.Array]:
-    h, K = kept
-    back = K.reshape(K.shape[0], *kernel, -1)[:, ::-1, ::-1].transpose(3, 1, 2, 0).reshape(h.shape[-1], -1)
-    below = (kernel[0] - 1 - _above(kernel)[0], kernel[1] - 1 - _above(kernel)[1])
-    return _correlate(g, back, kernel, below, padding), _kernel_gradient(h, g, kernel, padding)
-
-
-convolve.defvjp(_forwards, _backwards)
 
 
 def pool(h: Float[Array, "n y x c"], pooling: Pooling = "max") -> Float[Array, "n y2 x2 c"]:
@@ -78,13 +63,15 @@ def _rows(h: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Ar
     return _windows(_padded(h, kernel, above, padding), kernel).reshape(-1, kernel[0] * kernel[1] * h.shape[-1])
 
 
+@partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
 def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    """`z_p = K a_p` at every position p, with a_p its patch, which reaches `above` far up and left."""
+
     def on_cpu(h: jax.Array, K: jax.Array) -> jax.Array:
         product = lambda some: (_rows(some, kernel, above, padding) @ K.T).reshape(*some.shape[:3], -1)  # noqa: E731
         whole, rest = _parts(h, kernel[0] * kernel[1])
-        found = [lax.map(product, whole).reshape(-1, *h.shape[1:3], K.shape[0])] if whole.shape[0] > 1 else []
-        found += [product(whole[0])] if whole.shape[0] == 1 else []
-        return jnp.concatenate([*found, product(rest)]) if rest.shape[0] else found[0]
+        found = lax.map(product, whole).reshape(-1, *h.shape[1:3], K.shape[0]) if len(whole) > 1 else product(whole[0])
+        return jnp.concatenate([found, product(rest)]) if len(rest) else found
 
     def elsewhere(h: jax.Array, K: jax.Array) -> jax.Array:
         weights = K.reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
@@ -94,21 +81,49 @@ def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding:
     return lax.platform_dependent(h, K, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
 
 
-def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, padding: Padding) -> jax.Array:
-    """`Σ g_p a_pᵀ` over all positions p, with a_p their patches."""
+@partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
+def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    """`Σ_p g_p a_pᵀ`, (out, patch)."""
 
     def product(h: jax.Array, g: jax.Array) -> jax.Array:
-        rows = _rows(h, kernel, _above(kernel), padding)
+        rows = _rows(h, kernel, above, padding)
         return lax.dot_general(g.reshape(-1, g.shape[-1]), rows, (((0,), (0,)), ((), ())))
 
     def on_cpu(h: jax.Array, g: jax.Array) -> jax.Array:
-        (some, rest), size = _parts(h, kernel[0] * kernel[1]), h.shape[0]
-        last = size - rest.shape[0]
+        some, rest = _parts(h, kernel[0] * kernel[1])
+        last = len(h) - len(rest)
         others = g[:last].reshape(*some.shape[:2], *g.shape[1:])
-        zero = product(rest, g[last:]) if rest.shape[0] else jnp.zeros_like(product(some[0], others[0]))
-        return lax.scan(lambda total, each: (total + product(*each), None), zero, (some, others))[0]
+        first = product(some[0], others[0])
+        first = first + product(rest, g[last:]) if len(rest) else first
+        return lax.scan(lambda total, each: (total + product(*each), None), first, (some[1:], others[1:]))[0]
 
     return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=product)
+
+
+# Both are linear in either argument, and the derivatives of each are the other two products.
+def _correlate_back(
+    kernel: Sides, above: Sides, padding: Padding, kept: tuple[jax.Array, jax.Array], g: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    h, K = kept
+    return _transposed(g, K, kernel, above, padding), _kernel_gradient(h, g, kernel, above, padding)
+
+
+def _kernel_gradient_back(
+    kernel: Sides, above: Sides, padding: Padding, kept: tuple[jax.Array, jax.Array], K: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    h, g = kept
+    return _transposed(g, K, kernel, above, padding), _correlate(h, K, kernel, above, padding)
+
+
+_correlate.defvjp(lambda h, K, *static: (_correlate(h, K, *static), (h, K)), _correlate_back)
+_kernel_gradient.defvjp(lambda h, g, *static: (_kernel_gradient(h, g, *static), (h, g)), _kernel_gradient_back)
+
+
+def _transposed(g: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    """What the images get back through their patches: a convolution by the kernels turned about, reaching down."""
+    turned = K.reshape(K.shape[0], *kernel, -1)[:, ::-1, ::-1].transpose(3, 1, 2, 0)
+    below = kernel[0] - 1 - above[0], kernel[1] - 1 - above[1]
+    return _correlate(g, turned.reshape(turned.shape[0], -1), kernel, below, padding)
 
 
 def _parts(h: jax.Array, area: int) -> tuple[jax.Array, jax.Array]:

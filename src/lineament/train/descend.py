@@ -66,7 +66,8 @@ def descend(
         momentum: Heavy-ball momentum, for the default optimiser.
         optimiser: Makes an optax optimiser from a step size: `optax.sgd`, `optax.adam`, or your own function.
         batch_size: Examples per step, drawn without replacement within an epoch; the odd rest of an epoch is left out.
-        key: Needed with `batch_size`: the order of the examples, different in each member.
+        key: Needed with `batch_size`, for the order of the examples, and by a network with dropout, for what is dropped
+            in each step; different in each member. Records are taken without dropout.
         tolerance: Stop a member once its loss, looked at when recording, is at most this. Its last values are held.
         on_divergence: "raise" stops with a `Diverged` error that names member, step and loss; "keep" carries on and
             leaves the rest of that member's records not-a-number, with the step in `diverged_at`.
@@ -84,6 +85,8 @@ def descend(
     step = jnp.asarray(step, dtype=jax.tree.leaves(start)[0].dtype)
     who = members(model, problem, start, step=step)
     _check_batches(who, batch_size, key)
+    if _drops(model) and key is None:
+        raise ValueError("a network with dropout needs a key, from which is drawn what each step drops")
     keys = _member_keys(key, who.count)
     stopping = jnp.asarray(-jnp.inf if tolerance is None else tolerance, step.dtype)
     state, values, recorded = _descend(
@@ -154,6 +157,10 @@ def _check_batches(who: Members, batch_size: int | None, key: jax.Array | None) 
         raise ValueError(f"batch_size must lie in 1..{examples}, the number of examples; got {batch_size}")
 
 
+def _drops(model: Any) -> bool:
+    return getattr(model, "drops", False)
+
+
 def _member_keys(key: jax.Array | None, count: int | None) -> jax.Array:
     key = jax.random.key(0) if key is None else key
     return key if count is None else jax.random.split(key, count)
@@ -209,7 +216,8 @@ def _descend(
 
     def one_step(problem: Problem, state: _State, step: jax.Array, key: jax.Array, s: jax.Array) -> _State:
         batch, order = (problem, state.order) if batch_size is None else draw(problem, state.order, key, s)
-        loss, gradient = value_and_gradient(model, batch, state.parameters)
+        dropping = jax.random.fold_in(jax.random.split(key)[1], s) if _drops(model) else None
+        loss, gradient = value_and_gradient(model, batch, state.parameters, dropping)
         updates, optimiser_state = optimiser(step).update(gradient, state.optimiser, state.parameters)
         finite = jnp.isfinite(loss)
         first = jnp.where((state.diverged_at < 0) & ~finite, s, state.diverged_at)

@@ -78,7 +78,7 @@ def _deep_maps(
     r"W_n\cdots W_1\ \mathrm{trained\ on}\ \sum_{(i,j)\in\Omega}(W_{ij}-W^*_{ij})^2",
     kind="experiment",
     quick="15 s",
-    full="60 min",
+    full="21 min",
 )
 def least_nuclear_norm_or_low_rank(scale: Scale, key: jax.Array) -> Evidence:
     """Matrix completion over numbers of observations: the certified least nuclear norm against networks of depth 2 up.

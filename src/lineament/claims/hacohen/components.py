@@ -35,7 +35,7 @@ def projected_accuracy(scale: Scale, key: jax.Array) -> Evidence:
     """
     quick = scale == "quick"
     task = training.patches(key, 400, 8, 8) if quick else training.real("small-mammals")
-    members, epochs, step = (4, 60, 0.1) if quick else (10, 100, 0.05)
+    members, epochs, step = (4, 60, 0.1) if quick else (10, 100, 0.01)
     components = data.fit(task.X)
     sizes = (1, 3, 10, 30, components.count) if quick else (1, 10, 100, 1000, components.count)
     projected = np.concatenate([components.project(task.X, P) for P in sizes[:-1]])

@@ -124,15 +124,14 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
     )
     runs = {"(a) dense": a, "(b) convolutional": b, "(c) whitened": c, "(d) non-linear": d}
     panels = []
+    some = np.unique(np.geomspace(1, components.count, min(components.count, 200)).astype(int)) - 1
     for values, label in (("distance", "distance to optimum"), ("spread", "spread over networks")):
         for name, run in runs.items():
             if values == "distance" and run is d:
                 continue
             shown = list(range(2, len(run.steps)))
             marks = tuple(
-                fig.measured(
-                    np.arange(components.count) + 1, getattr(run, values)[i], f"step {run.steps[i]}", shown.index(i)
-                )
+                fig.measured(some + 1, getattr(run, values)[i, some], f"step {run.steps[i]}", shown.index(i))
                 for i in shown
             )
             panels.append(fig.Panel(marks, "component", label, name, x_scale="log"))

@@ -127,7 +127,7 @@ def separable_in_components(scale: Scale, key: jax.Array) -> Evidence:
         members, epochs, step = 2, 40, 0.05
     else:
         task, sizes = training.real("cats-dogs"), (10, 50, 500)
-        members, epochs, step = 10, 15, 0.05
+        members, epochs, step = 10, 15, 0.01
     components = data.fit(task.X)
     shuffled = generator(key).permutation(task.labels)
     kinds = {"real": task.labels, "shuffled": shuffled}

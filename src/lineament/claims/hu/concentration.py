@@ -85,7 +85,7 @@ class Found(NamedTuple):
     statement=r"\frac{\|x_i\|^2}{d}=1\pm O\left(\sqrt{\frac{\log n}{d}}\right),\quad"
     r"\frac{|\langle x_i,x_j\rangle|}{d}=O\left(\sqrt{\frac{\log n}{d}}\right)\ (i\ne j),\quad\|XX^\top\|=\Theta(n)",
     quick="5 s",
-    full="3 min on 16 cores",
+    full="4 min on one core",
 )
 def concentration(scale: Scale, key: jax.Array) -> Evidence:
     """Five laws that satisfy Assumption 3.1, all pairs of n = 4d^1.25 examples, over d.

@@ -70,7 +70,7 @@ class Distances(NamedTuple):
     statement=r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|\lesssim\frac{n}{d^{1+\alpha}},\qquad "
     r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|_F\gtrsim\frac{n}{d}",
     quick="6 s",
-    full="3 min on 16 cores",
+    full="5 min on one core",
 )
 def first_layer_kernel(scale: Scale, key: jax.Array) -> Evidence:
     """Networks from the mirrored start on Gaussian data, n = m = 2d^1.2, against the kernel of eq. 5, over d.
