@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -86,4 +87,4 @@ def rows() -> list[Row]:
     )  # fmt: skip
     share = row.ours_per_second * FLOPS / (matmul_rate() if on_gpu else matmul_rate(2048, 5))
     note = f"wall-clock time; {share:.0%} of the device's rate on large float32 products; {row.note}"
-    return [Row(**{**row.__dict__, "note": note})]
+    return [replace(row, note=note)]

@@ -1,65 +1,21 @@
-"""The landscape of the overparameterised objective: Propositions 1 and 3, and Remark 1."""
+"""The landscape of the overparameterised objective: Propositions 1 and 3."""
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...theory import circulation, end_to_end, landscape, layers
+from ...theory import landscape, layers
 from .. import figure as fig
 from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, slope
 from ..registry import Scale, claim
+from .losses import LINKS, Loss, random_loss
 
-Link = tuple[Callable, Callable, Callable]  # g, g', g''
-LINKS: dict[str, Link] = {
-    "square": (lambda z: z**2 / 2, lambda z: z, np.ones_like),
-    "quartic": (lambda z: z**4 / 4, lambda z: z**3, lambda z: 3 * z**2),
-    "cosine": (lambda z: -np.cos(z), np.sin, np.cos),
-    "logistic": (lambda z: np.logaddexp(0, z), lambda z: 1 / (1 + np.exp(-z)), lambda z: 0.25 / np.cosh(z / 2) ** 2),
-    "log cosh": (lambda z: np.log(np.cosh(z)), np.tanh, lambda z: 1 / np.cosh(z) ** 2),
-    "cubic": (lambda z: z**3, lambda z: 3 * z**2, lambda z: 6 * z),
-}
 USUAL = ("square", "quartic", "logistic", "cosine")
 EVEN = ("square", "quartic", "cosine", "log cosh")  # least at z = 0
-EPS = np.finfo(float).eps
-
-
-class Loss(NamedTuple):
-    """ℓ(W) = Σ_k s_k g(⟨A_k, W⟩ + b_k) with its derivatives: convex or not as g and the signs s are."""
-
-    name: str
-    A: np.ndarray
-    b: np.ndarray
-    signs: np.ndarray
-
-    def value(self, W: np.ndarray) -> float:
-        """ℓ(W)."""
-        return float(self.signs @ LINKS[self.name][0](self._inner(W) + self.b))
-
-    def gradient(self, W: np.ndarray) -> np.ndarray:
-        """∇ℓ(W)."""
-        return np.tensordot(self.signs * LINKS[self.name][1](self._inner(W) + self.b), self.A, 1)
-
-    def hvp(self, W: np.ndarray, D: np.ndarray) -> np.ndarray:
-        """∇²ℓ(W)[D]."""
-        return np.tensordot(self.signs * LINKS[self.name][2](self._inner(W) + self.b) * self._inner(D), self.A, 1)
-
-    def rounding(self, W: np.ndarray) -> float:
-        """What rounding can add to the value."""
-        z = self._inner(W) + self.b
-        return EPS * float(np.sum(np.abs(LINKS[self.name][0](z)) + np.abs(LINKS[self.name][1](z) * z)))
-
-    def _inner(self, W: np.ndarray) -> np.ndarray:
-        return np.tensordot(self.A, W, 2)
-
-
-def _random_loss(rng: np.random.Generator, name: str, shape: tuple[int, int], offset: float = 1.0) -> Loss:
-    m = int(rng.integers(1, 2 * shape[0] * shape[1] + 1))
-    return Loss(name, rng.normal(size=(m, *shape)), offset * rng.normal(size=m), np.ones(m))
 
 
 def _random_widths(rng: np.random.Generator, n: int, shape: tuple[int, int]) -> tuple[int, ...]:
@@ -86,13 +42,13 @@ def nonconvexity(scale: Scale, key: jax.Array) -> Evidence:
     for k in range(count):
         shape, n = (int(rng.integers(1, 6)), int(rng.integers(1, 6))), int(rng.integers(2, 7))
         widths = _random_widths(rng, n, shape)
-        loss = _random_loss(rng, USUAL[k % 4], shape)
+        loss = random_loss(rng, USUAL[k % 4], shape)
         G = loss.gradient(np.zeros(shape))
         W = -0.1 * G / np.linalg.norm(G)
         while not loss.value(W) < loss.value(np.zeros(shape)):
             W /= 2
         usual.append(_certified(loss, landscape.nonconvexity_segment(loss.value, W, n, widths=widths)))
-        even = _random_loss(rng, EVEN[k % 4], shape, offset=0.0)
+        even = random_loss(rng, EVEN[k % 4], shape, offset=0.0)
         W = rng.normal(size=shape)
         left_out.append(_certified(even, landscape.nonconvexity_segment(even.value, W, n, widths=widths)))
     excess = np.log10(np.clip(np.stack([[e for e, _ in usual], [e for e, _ in left_out]]), 1e-3, None))
@@ -225,7 +181,7 @@ def origin_is_a_saddle(scale: Scale, key: jax.Array) -> Evidence:
 def _no_minimum(rng: np.random.Generator, shape: tuple[int, int], kind: int) -> tuple[Loss, int]:
     """A loss without a local minimum at 0, and the order of the first term of its expansion there."""
     if kind < 2:
-        return _random_loss(rng, ("square", "logistic")[kind], shape), 1
+        return random_loss(rng, ("square", "logistic")[kind], shape), 1
     A = rng.normal(size=(3, *shape))
     if kind == 2:  # an indefinite form where the shape allows, else a concave one
         return Loss("square", A, np.zeros(3), np.array([1.0, -1.0, -1.0]) if A[0].size > 1 else -np.ones(3)), 2
@@ -281,7 +237,7 @@ def _printed_norm(rng: np.random.Generator) -> float:
 
 def _spectrum_panel(rng: np.random.Generator) -> fig.Panel:
     """Hessian eigenvalues at the origin of one loss, at depths 2 and 3."""
-    loss, marks = _random_loss(rng, "square", (3, 3)), []
+    loss, marks = random_loss(rng, "square", (3, 3)), []
     G = loss.gradient(np.zeros((3, 3)))
     for i, n in enumerate((2, 3)):
         widths = (3,) * (n + 1)
@@ -291,135 +247,3 @@ def _spectrum_panel(rng: np.random.Generator) -> fig.Panel:
         forecast = _two_layer_spectrum(G, widths) if n == 2 else np.zeros(values.size)
         marks.append(fig.theory(np.linspace(0, 1, values.size), forecast, "" if i else "±σ(∇ℓ(0)), or 0"))
     return fig.Panel(tuple(marks), "rank of the eigenvalue", "eigenvalue of ∇²φ(0)", "square loss, 3×3")
-
-
-def _spectral(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Callable, Callable]:
-    """∇ℓ and its derivative for ℓ(W) = ½‖W‖² + ¼ tr (WᵀW)², a function of the singular values alone."""
-
-    def gradient(W: np.ndarray) -> np.ndarray:
-        return W + W @ W.T @ W
-
-    def hvp(W: np.ndarray, D: np.ndarray) -> np.ndarray:
-        return D + D @ W.T @ W + W @ D.T @ W + W @ W.T @ D
-
-    return gradient, hvp
-
-
-def _linear_and_radial(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Callable, Callable]:
-    """∇ℓ and its derivative for ℓ(w) = ⟨c, w⟩ + ½‖w‖² + ¼‖w‖⁴; whitened regression is of this kind."""
-    c = rng.normal(size=shape)
-    return (
-        lambda w: c + (1 + np.sum(w**2)) * w,
-        lambda w, d: (1 + np.sum(w**2)) * d + 2 * np.sum(w * d) * w,
-    )
-
-
-def _ridge(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Callable, Callable]:
-    loss = _random_loss(rng, "logistic", shape)
-    return loss.gradient, loss.hvp
-
-
-# Losses with the shapes and depths for which the field is, or is not, a gradient field.
-GRADIENT_CASES = (
-    ("n = 1", _ridge, ((3, 4),), (1,)),
-    ("1×1", _ridge, ((1, 1),), (2, 3, 5)),
-    ("function of σ", _spectral, ((3, 3), (2, 4), (1, 3)), (2, 3, 5)),
-    ("⟨c,w⟩+h(‖w‖), n = 2", _linear_and_radial, ((1, 3), (4, 1)), (2,)),
-)
-OTHER_CASES = (
-    ("generic", _ridge, ((3, 3), (2, 4), (1, 3), (3, 1)), (2, 3, 5)),
-    ("⟨c,w⟩+h(‖w‖), n ≥ 3", _linear_and_radial, ((1, 3), (4, 1)), (3, 5)),
-    ("⟨C,W⟩+h(‖W‖), d ≥ 2", _linear_and_radial, ((2, 2), (3, 2)), (2, 3)),
-)
-
-
-@claim(
-    "cohen-r1",
-    place="Remark 1",
-    title="The end-to-end dynamics are no gradient flow, except in four special cases",
-    statement=r"\oint\left\langle\sum_{j=1}^{n}[WW^\top]^{\frac{j-1}{n}}\nabla\ell(W)[W^\top W]^{\frac{n-j}{n}},dW"
-    r"\right\rangle\neq0",
-    quick="4 s",
-    full="60 s",
-)
-def no_gradient_field(scale: Scale, key: jax.Array) -> Evidence:
-    """Line integrals of the field around random parallelograms, against the error of their quadrature.
-
-    Each case takes the largest of several loops, relative to the integral of |field| along it. Where the field is said
-    to be a gradient field all loops must vanish. As parallelograms shrink, the integral per area must approach the
-    curl, which is computed exactly by differentiating the matrix powers.
-    """
-    rng = generator(key)
-    loops = 3 if scale == "quick" else 40
-    none = {name: [_loops(rng, make, shape, n, loops) for shape in shapes for n in depths]
-            for name, make, shapes, depths in GRADIENT_CASES}  # fmt: skip
-    some = {name: [_loops(rng, make, shape, n, loops) for shape in shapes for n in depths]
-            for name, make, shapes, depths in OTHER_CASES}  # fmt: skip
-    vanishing = max(value for rows in none.values() for value, _ in rows)
-    least = min(value / max(error, EPS) for rows in some.values() for value, error in rows)
-    panel, rate = _shrinking(rng)
-    marks = []
-    for i, rows in enumerate((some, none)):
-        offset = len(some) if i else 0
-        at = np.concatenate([np.full(len(row), offset + k + 1) for k, row in enumerate(rows.values())])
-        values = np.concatenate([[value for value, _ in row] for row in rows.values()])
-        marks.append(fig.points(at, np.maximum(values, 1e-18), ("circulates", "gradient field")[i], i))
-    return Evidence(
-        checks=[
-            at_least("least circulation over quadrature error, where it is no gradient field", least, 1e3),
-            at_most("largest relative circulation, where it is one", vanishing, 1e-12),
-            at_least("least slope at which circulation per area approaches the curl", rate, 0.9),
-        ],
-        numbers={f"least relative circulation, {name}": min(v for v, _ in rows) for name, rows in some.items()}
-        | {f"largest relative circulation, {name}": max(v for v, _ in rows) for name, rows in none.items()},
-        settings={"loops in each case": loops, "depths": "1 … 5"},
-        figure=fig.Figure(
-            (fig.Panel(tuple(marks), "case", "relative circulation", "seven kinds of loss", y_scale="log"), panel),
-            "Cases 1–3 (" + ", ".join(some) + ") circulate; cases 4–7 (" + ", ".join(none) + ") do not.",
-            2,
-        ),
-        remarks=(
-            "The field is a gradient field for n = 1; for maps 1×1; for losses that are functions of the singular "
-            "values, at every depth; and for n = 2 with one output or one input if ℓ(w) = ⟨c, w⟩ + h(‖w‖), which "
-            "includes the square loss on whitened inputs. With one output no other smooth loss has one.",
-        ),
-    )
-
-
-def _loops(
-    rng: np.random.Generator, make: Callable, shape: tuple[int, int], n: int, count: int
-) -> tuple[float, float]:
-    """The largest relative circulation among random parallelograms away from rank deficiency, and its error."""
-    gradient, _ = make(rng, shape)
-
-    def field(W: np.ndarray) -> np.ndarray:
-        return end_to_end.field(W, gradient(W), n)
-
-    found = []
-    for _ in range(count):
-        corner = 2 * np.eye(*shape) + 0.2 * rng.normal(size=shape)
-        A, B = (0.4 * D / np.linalg.norm(D) for D in rng.normal(size=(2, *shape)))
-        value, error = circulation.circulation(field, corner, A, B)
-        size = 2 * np.linalg.norm(field(corner)) * (np.linalg.norm(A) + np.linalg.norm(B))
-        found.append((abs(value) / size, error / size))
-    return max(found)
-
-
-def _shrinking(rng: np.random.Generator) -> tuple[fig.Panel, float]:
-    """Circulation per area against the side of the parallelogram, with the exact curl, at three depths."""
-    sides, shape, marks, rates = np.geomspace(1e-3, 1, 13), (2, 3), [], []
-    gradient, hvp = _ridge(rng, shape)
-    corner, (A, B) = 2 * np.eye(*shape) + 0.3 * rng.normal(size=shape), rng.normal(size=(2, *shape)) / 2
-    for i, n in enumerate((2, 3, 5)):
-
-        def field(W: np.ndarray, n: int = n) -> np.ndarray:
-            return end_to_end.field(W, gradient(W), n)
-
-        limit = circulation.curl(corner, A, B, gradient, hvp, n)
-        per_area = [circulation.circulation(field, corner, side * A, side * B).value / side**2 for side in sides]
-        away = np.abs(np.array(per_area) - limit)
-        rates.append(slope(sides[:6], away[:6])[0])
-        marks += [fig.points(sides, away / abs(limit), f"n = {n}", i)]
-    marks.append(fig.reference(sides, sides, "slope 1"))
-    return fig.Panel(tuple(marks), "side of the loop", "|circulation/area − curl| / |curl|", "a 2×3 map, logistic",
-                     "log", "log"), min(rates)  # fmt: skip

@@ -112,9 +112,9 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
         rates, rate, white_rate, batch = (0.01, 0.01), 0.01, 0.01, None
     else:
         task = training.real("cats-dogs")
-        dense, members, steps = models.MLP((task.X.shape[1], 1024, task.classes), "linear", "standard"), 10, 1000
+        dense, members, steps = models.MLP((task.X.shape[1], 1024, task.classes), "linear", "standard"), 10, 2000
         nets = [_linear_st_vgg(task, "linear"), _linear_st_vgg(task, "elu")]
-        rates, rate, white_rate, batch = (2e-3, 5e-3), 4e-4, 0.1, 100
+        rates, rate, white_rate, batch = (0.05, 0.02), 4e-4, 0.1, 100
     components = data.fit(task.X, centre=False)
     white = task._replace(X=components.whiten(task.X).astype(np.float32))
     a, c = along(dense, [task, white], components, members, steps, [rate, white_rate], key)

@@ -34,7 +34,7 @@ class Wide(NamedTuple):
     title="Each principal component converges on its own, at a rate of depth times its eigenvalue",
     statement=r"w_j^{s+1}=\lambda_j^s w_j^0+(1-\lambda_j^s)\frac{m_j}{d_j},\quad\lambda_j=1-\mu Ld_j",
     quick="6 s",
-    full="60 s",
+    full="70 s on one core",
 )
 def evolution(scale: Scale, key: jax.Array) -> Evidence:
     """Trained maps against eq. 10 over width, norm of the optimum, time and depth.

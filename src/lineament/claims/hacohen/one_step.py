@@ -20,7 +20,7 @@ from ..registry import Scale, claim
     title="One step of descent moves the map by the scaled error, up to the square of the step",
     statement=r"W^{s+1}=W^s-\mu\sum_{l=1}^L A_l\,\mathrm{Er}\,B_l+O(\mu^2),\quad \mathrm{Er}=W\Sigma_{XX}-\Sigma_{YX}",
     quick="2 s",
-    full="15 s",
+    full="3 s",
 )
 def one_step(scale: Scale, key: jax.Array) -> Evidence:
     """One step along the automatic derivative of ½‖WX − Y‖² over examples, against the theorem's map at falling steps.

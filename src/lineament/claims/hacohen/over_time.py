@@ -43,7 +43,7 @@ class Runs(NamedTuple):
     title="In wide networks the gradient scale matrices stay at the identity",
     statement=r"\forall s,l:\quad A_l^s\to I,\ B_l^s\to I\quad (m\to\infty)",
     quick="5 s",
-    full="40 s",
+    full="70 s on one core",
 )
 def stay_at_identity(scale: Scale, key: jax.Array) -> Evidence:
     """A and B from the start through convergence, at rising width and for optima of small and large norm.

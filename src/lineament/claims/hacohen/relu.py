@@ -28,7 +28,7 @@ class Network(NamedTuple):
     title="The first update of a paired ReLU network on symmetric data is that of a linear one",
     statement=r"W^{s+1}-W^s\approx-\frac{\mu}{2}\left[aa^\top W^s\Sigma_{XX}-\tilde M^s\right]",
     quick="2 s",
-    full="60 s",
+    full="80 s on one core",
 )
 def first_update(scale: Scale, key: jax.Array) -> Evidence:
     """Automatic derivatives of the ReLU network's loss, against the printed update and the corrected one.

@@ -49,7 +49,7 @@ def scales_of(layers: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     statement=r"\mathbb{E}\,B_l=\beta_l I,\ \beta_l=\prod_{n<l}m_n\sigma_n^2;\quad "
     r"\mathbb{E}\,A_l=\alpha_l I,\ \alpha_l=\prod_{n>l}m_{n-1}\sigma_n^2",
     quick="1 s",
-    full="60 s",
+    full="50 s on one core",
 )
 def means(scale: Scale, key: jax.Array) -> Evidence:
     """Monte Carlo means of every entry of every A_l and B_l, against the theorem, in units of their standard error.
@@ -144,7 +144,7 @@ def _mean_and_error(
     title="Under Definition 3 the spread of the gradient scale matrices falls as one over the width",
     statement=r"\mathrm{var}(B_l)=O\left(\frac1m\right),\quad\mathrm{var}(A_l)=O\left(\frac1m\right)",
     quick="5 s",
-    full="60 s",
+    full="3 min on one core",
 )
 def spreads(scale: Scale, key: jax.Array) -> Evidence:
     """Variances of the entries of A_l and B_l over many starts of Definition 3 at rising width, on and off the diagonal.
