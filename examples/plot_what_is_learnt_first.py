@@ -58,6 +58,7 @@ figure, (left, right_side) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constr
 left.plot(groups.values, groups.means, "o", ms=4)
 left.set(xlabel="critical component", ylabel="accessibility", title=f"r = {both.pearson:.2f} over examples")
 ranked = np.argsort(accessible)
-strip = lambda some: np.concatenate(list(images.images[some, :, :, 0]), axis=1)  # noqa: E731
+framed = np.pad(images.images[..., 0], ((0, 0), (1, 1), (1, 1)))
+strip = lambda some: np.concatenate(list(framed[some]), axis=1)  # noqa: E731
 right_side.imshow(np.concatenate([strip(ranked[-8:]), strip(ranked[:8])]), cmap="gray_r")
 right_side.set(title="first learnt (above) and last", xticks=[], yticks=[])
