@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
-.PHONY: all test atlas readme bench docs format lint types clean
+.PHONY: all test unit atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -12,9 +12,12 @@ $(SETUP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,torch]'
 	@touch $@
 
-test: lint types $(SETUP)
+# The documentation is built beside the tests: alone it would keep one core idle.
+test: lint types
+	$(MAKE) --no-print-directory -j2 unit docs
+
+unit: $(SETUP)
 	$(BIN)/pytest -n 2
-	$(MAKE) --no-print-directory docs
 
 lint: $(SETUP)
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lineament as la
@@ -14,6 +14,7 @@ from lineament.theory import two_layer
 KEY = jax.random.key(3)
 
 
+@settings(max_examples=15)  # every shape compiles anew
 @given(st.integers(1, 6), st.integers(0, 4), st.integers(1, 4), st.floats(-6, 4))
 def test_the_posters_start_is_an_isometry_and_balanced_at_minus_two_gamma(inputs, extra, outputs, exponent):
     net, gamma = la.models.DeepLinear((inputs, inputs + extra, outputs)), 10.0**exponent
@@ -26,6 +27,7 @@ def test_the_posters_start_is_an_isometry_and_balanced_at_minus_two_gamma(inputs
     assert violation < 1e-14
 
 
+@settings(max_examples=15)
 @given(st.integers(1, 6), st.integers(0, 4), st.integers(0, 1000))
 def test_a_spectrum_is_that_of_the_first_layer(inputs, extra, seed):
     spectrum = 10 ** np.random.default_rng(seed).uniform(-3, 2, inputs)

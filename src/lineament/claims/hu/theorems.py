@@ -161,7 +161,7 @@ def second_layer(scale: Scale, key: jax.Array) -> Evidence:
     statement=r"\psi(x)=\left(\sqrt{\frac2d}\,\zeta x,\sqrt{\frac{3}{2d}}\,\nu,\vartheta_0+\vartheta_1\rho+"
     r"\vartheta_2\rho^2\right),\quad \max_{t\le T}\frac1n\sum_i(f_t(x_i)-f^{lin}_t(x_i))^2\lesssim d^{-\Omega(\alpha)}",
     quick="8 s",
-    full="5 min on an H200, by extrapolation",
+    full="6 min",
 )
 def both_layers(scale: Scale, key: jax.Array) -> Evidence:
     """Erf networks with m = 4d^{5/4}, n = 2d^{3/2}, η = d/8, and ReLU ones with m = d^{9/4}, n = 4d^{3/2}, η = 1/2.
