@@ -176,6 +176,12 @@ class ConvNet:
         convolution = layer < len(self.filters)
         return layered.rows(self, patches(inputs, self.sides[layer], self.padding) if convolution else inputs)
 
+    def _product(self, kernel: tuple[int, int]) -> layered.Product:
+        """Convolution; small images are patched all at once, which for an ensemble is one product."""
+        if self.large:
+            return partial(convolve, kernel=kernel, padding=self.padding)
+        return lambda a, W: patches(a, kernel, self.padding) @ W.T
+
     def _in_parts(self, function, X: jax.Array) -> jax.Array:
         entries = max(
             [y * x * fan_in for (y, x, _), (_, fan_in) in zip(self._images, self.layer_shapes, strict=False)] or [1]
@@ -194,7 +200,7 @@ class ConvNet:
         h = X.reshape(X.shape[0], *self.image)
         for layer, kernel in enumerate(self.sides):
             inputs.append(h)
-            z = layered.affine(self, params, layer, h, partial(convolve, kernel=kernel, padding=self.padding))
+            z = layered.affine(self, params, layer, h, self._product(kernel))
             h = phi(z if taps is None else z + taps[layer].reshape(z.shape))
             if layer in self.pooled:
                 h = layered.drop(pool(h, self.pooling), self.pooled_dropout, keys[layer])
