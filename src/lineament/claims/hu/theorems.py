@@ -93,7 +93,7 @@ def _by_law(sizes: Sequence[int], table: np.ndarray, forecast: np.ndarray) -> fi
     r"\vartheta_2\rho^2\right),\quad m\gtrsim d^{1+\alpha},\ \eta_2\ll d/\log n\ (\vartheta_0=0);\quad "
     r"m\gtrsim d^{2+\alpha},\ \eta_2\ll 1\ (\vartheta_0\neq 0)",
     quick="8 s",
-    full="5 min on an H200, by extrapolation",
+    full="70 s",
 )
 def second_layer(scale: Scale, key: jax.Array) -> Evidence:
     """Erf networks (ϑ0 = 0) with m = 4d^{5/4}, η2 = d/8, and ReLU networks (ϑ0 ≠ 0) with m = d^{9/4}, η2 = 1/2.
