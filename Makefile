@@ -16,8 +16,9 @@ $(SETUP): pyproject.toml constraints.txt
 test: lint types
 	$(MAKE) --no-print-directory -j2 unit docs
 
+# Two workers on two cores: threads of their own would only wait for each other.
 unit: $(SETUP)
-	$(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/pytest -n 2
 
 lint: $(SETUP)
 	$(BIN)/ruff check .
