@@ -62,14 +62,19 @@ def test_matched_epochs_are_the_first_to_reach_the_lower_of_the_highest_accuraci
 def test_consistencies_choose_the_fastest_by_the_first_ensemble():
     rng = np.random.default_rng(4)
     right = rng.random((6, 30, 50)) < np.linspace(0.1, 0.9, 50)
-    everything, fastest = consistency.consistencies(right, 30)
+    everything, fastest, by_mean = consistency.consistencies(right, 30)
     first, a, b = (order.accessibility(each) for each in np.split(right, 3))
     some = np.argsort(-first, kind="stable")[:10]
     assert everything == pytest.approx(np.corrcoef(a, b)[0, 1])
     assert fastest == pytest.approx(np.corrcoef(a[some], b[some])[0, 1])
+    both = np.argsort(-(a + b), kind="stable")[:10]
+    assert by_mean == pytest.approx(np.corrcoef(a[both], b[both])[0, 1])
 
 
-def test_epochs_to_a_share_of_the_way():
+def test_epochs_to_one_level_that_all_curves_reach():
     epochs = np.arange(1, 41)
     accuracy = np.minimum(0.5 + 0.05 * np.arange(40), 1.0)
-    assert labels.epochs_to(0.9, epochs, accuracy, 0.5) == 10
+    slow = np.minimum(0.5 + 0.01 * np.arange(40), 0.8)
+    assert labels.epochs_to_level(0.9, epochs, [accuracy], 0.5) == [10]
+    # The slow curve ends at 0.8, so that both are asked for 0.77.
+    assert labels.epochs_to_level(0.9, epochs, [accuracy, slow], 0.5) == [7, 28]

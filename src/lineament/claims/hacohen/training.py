@@ -1,8 +1,8 @@
 """What the experiments share: tasks, and ensembles trained with minibatches whose every epoch is kept.
 
-Dropout is left out throughout: the order of learning is then that of plain descent. Networks are trained in single
-precision; the examples watched along the way are part of the problem, so that runs on data of the same shape share
-one compiled program.
+Dropout is left out but where a claim says otherwise: the order of learning is then that of plain descent. Networks
+are trained in single precision; the examples watched along the way are part of the problem, so that runs on data of
+the same shape share one compiled program.
 """
 
 from collections.abc import Sequence
