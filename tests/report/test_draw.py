@@ -14,7 +14,7 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.patches import StepPatch
 
 from lineament.claims import figure as fig
-from lineament.report import draw, style
+from lineament.report import draw, legends, style
 from lineament.report.marks import _cell_edges
 
 T = np.linspace(0.0, 4.0, 50)
@@ -165,6 +165,31 @@ def test_one_legend_for_panels_that_agree_and_one_each_where_they_do_not():
     other = draw.draw(fig.Figure((panel(0), panel(1)), "c"))
     assert other.legends == []
     assert [legend_of(axes.get_legend()) for axes in other.axes] == [["run", "theory"]] * 2
+
+
+def test_a_legend_that_would_cover_data_goes_below_and_makes_room():
+    free = draw.draw(one(fig.measured(T, T, "run"), fig.theory(T, T, "theory")))
+    crowd = [fig.measured(T, level + 0 * T, f"run {level}", level) for level in range(20)]
+    full = draw.draw(one(*crowd, fig.theory(T, T, "theory")))
+    low = [
+        picture.axes[0].get_legend().get_window_extent().y1 - picture.axes[0].get_window_extent().y0
+        for picture in (free, full)
+        if picture.draw_without_rendering() is None
+    ]
+    assert low[0] > 0 > low[1]
+    assert not legends.covers(full.axes[0])
+    assert legend_of(full.axes[0].get_legend()) == [*(f"run {level}" for level in range(20)), "theory"]
+    assert full.get_figheight() > free.get_figheight()
+
+
+def test_labels_of_a_log_axis_do_not_crowd():
+    def labels(low, high):
+        axes = axes_of(one(fig.measured([low, high], [1, 2]), x_scale="log"))
+        axes.figure.draw_without_rendering()
+        return [tick.get_text() for tick in axes.get_xticklabels(which="minor") if tick.get_text()]
+
+    assert len(labels(0.15, 8.0)) == 2
+    assert len(labels(2.2, 4.0)) > 2
 
 
 @pytest.mark.parametrize("groups", [(0, 1, 2), (0, 6), tuple(range(30))])

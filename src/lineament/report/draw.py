@@ -14,7 +14,7 @@ import numpy as np
 
 from lineament.claims.figure import Figure, Mark, Panel
 
-from . import files, style
+from . import files, legends, style
 from .marks import MARKS, Look, set_scale
 from .style import Theme
 
@@ -50,7 +50,9 @@ def draw(figure: Figure, *, dark: bool = False) -> "Picture":
             spare.remove()
         for axes, panel in zip(grid, figure.panels, strict=False):
             draw_panel(axes, panel, Look(theme, colours), legend=not shared)
-        if shared:
+        if not shared:
+            legends.clear(picture, grid[: len(figure.panels)])
+        else:
             handles, labels = _entries(grid[: len(figure.panels)], figure.panels)
             picture.legend(handles, labels, loc="outside lower center", ncols=2 * columns, frameon=False)
     return picture

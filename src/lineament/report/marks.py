@@ -12,8 +12,10 @@ from .style import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import Formatter
 
 MANY_POINTS = 3000
+LONG = 4.0  # the ratio of the ends of a log axis from which on labels at 2 and 5 are enough
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,8 @@ def set_scale(axes: "Axes", which: str, panel: Panel) -> None:
     change = axes.set_xscale if which == "x" else axes.set_yscale
     if scale != "symlog":
         change(scale)
+        if scale == "log":
+            (axes.xaxis if which == "x" else axes.yaxis).set_minor_formatter(_few_labels())
         return
     names = ("x",) if which == "x" else ("y", "high")
     values = [
@@ -168,6 +172,19 @@ def set_scale(axes: "Axes", which: str, panel: Panel) -> None:
     largest = sizes.max(initial=0.0) or 1.0
     # Linear below the smallest value seen, but a lone speck of rounding must not stretch the axis without end.
     change("symlog", linthresh=max(sizes.min(initial=largest), 1e-6 * largest))
+
+
+def _few_labels() -> "Formatter":
+    """Labels between powers of ten at 2 and 5 only, unless the axis is so short that it needs all: others overlap."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class Few(LogFormatterSciNotation):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            low, high = self.axis.get_view_interval()  # type: ignore[union-attr]
+            leading = round(x / 10 ** np.floor(np.log10(x)))
+            return super().__call__(x, pos) if leading in (2, 5) or high < LONG * low else ""
+
+    return Few()
 
 
 def _cell_edges(centres: np.ndarray, scale: str) -> np.ndarray:

@@ -92,7 +92,7 @@ def _linear_st_vgg(task: Task, activation: models.activations.Activation) -> mod
     r"\frac{\mathrm{std}\,w_j(t)}{\mathrm{std}\,w_j(0)}\quad\mathrm{rise\ with}\ j",
     kind="experiment",
     quick="10 s",
-    full="not measured",
+    full="2.5 min on an H200, shared",
 )
 def along_components(scale: Scale, key: jax.Array) -> Evidence:
     """Distance to the optimum and spread over networks, by component: dense, convolutional, whitened, non-linear.
@@ -105,7 +105,10 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
     spread. On whitened data (c) the last third of the components must stand to the first as 1, within a quarter.
 
     All components count alike, though most hold next to nothing of the images: the same correlations over the first
-    components that together hold 99 % of the variance stand beside.
+    components that together hold 99 % of the variance stand beside. At full scale it is there that the spread of the
+    linear convolutional networks is ordered (0.85 over 559 of 3072 components, 0.06 over all), and that of the
+    non-linear ones a little (0.37 and −0.15); past them, noise. Their distance to the optimum is not: they hardly move
+    along any but the first ten components within twenty epochs.
     """
     quick = scale == "quick"
     if quick:
@@ -169,6 +172,6 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
         },
         settings=task.sizes | {"members": members, "steps": steps, "loss": "square"},
         figure=fig.Figure(
-            tuple(panels), "Weights along large components converge first; on whitened data all move alike.", 4
+            tuple(panels), "Weights along large components converge first; on whitened data all move alike.", 3
         ),
     )

@@ -81,7 +81,7 @@ def describe(setting: Setting) -> dict[str, object]:
     r"r(\mathrm{accessibility},\ j^*)=-0.93,\quad r(\mathrm{discriminability},\ j^*)=-0.8",
     kind="experiment",
     quick="9 s",
-    full="not measured",
+    full="70 s on an H200, shared",
 )
 def frequency_and_order(scale: Scale, key: jax.Array) -> Evidence:
     """Networks trained on the frequency data; both scores against the least number of waves that is right.
@@ -158,7 +158,7 @@ BOUNDARY = {
     r"j(t)\le j(t')",
     kind="experiment",
     quick="6 s",
-    full="not measured",
+    full="90 s on an H200, shared",
 )
 def boundary_over_epochs(scale: Scale, key: jax.Array) -> Evidence:
     """The predictions of one network on a fine grid at four epochs, a decade apart as in the paper.

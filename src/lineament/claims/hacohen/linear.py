@@ -37,7 +37,7 @@ def single(tree: Any) -> Any:
     statement=r"\mathrm{std}(w_j^s)=\lambda_j^s\,\mathrm{std}(w_j^0),\quad\lambda_j=1-\mu d_j",
     kind="experiment",
     quick="6 s",
-    full="3 min (H200)",
+    full="30 s on an H200, shared",
 )
 def spread_by_component(scale: Scale, key: jax.Array) -> Evidence:
     """The spread of w_j over ten networks as they train: one linear layer by descent, and two layers with ReLU.
@@ -137,7 +137,7 @@ def _spread(maps: np.ndarray) -> np.ndarray:
     statement=r"A_l^s\approx\alpha_l I,\quad B_l^s\approx\beta_l I\quad\mathrm{until\ convergence}",
     kind="experiment",
     quick="6 s",
-    full="5 min (H200)",
+    full="40 s on an H200, shared",
 )
 def scales_over_epochs(scale: Scale, key: jax.Array) -> Evidence:
     """Ten five-layer linear networks from Glorot's start by descent: diagonal and off-diagonal entries of A and B.

@@ -113,7 +113,7 @@ def critical_components(task: Task, key: jax.Array, epochs: int, step: float) ->
     r"r(a_{\mathrm{conv}},P^*)=-0.93",
     kind="experiment",
     quick="11 s",
-    full="not measured",
+    full="3 min on an H200, shared",
 )
 def accessibility_and_components(scale: Scale, key: jax.Array) -> Evidence:
     """Accessibility in convolutional networks against the critical component of a trained linear classifier.

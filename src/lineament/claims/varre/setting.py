@@ -74,13 +74,16 @@ def _spread(rng: np.random.Generator, rows: int, columns: int, decades: float) -
     return (left[:, :size] * 10 ** rng.uniform(-decades, decades, size)) @ right[:, :size].T
 
 
-def follow(sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndarray]) -> tuple[list, xr.Dataset]:
+def follow(
+    sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndarray], left: float = 1e-18
+) -> tuple[list, xr.Dataset]:
     """Flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
 
     Args:
         sizes: n, d, l, k, none smaller than any member's.
         data: The data of each member.
         first: The poster's W1 of each member.
+        left: The share of the loss that counts as nothing.
 
     Returns:
         The poster's (W1, W2) of each member at the end, and the run.
@@ -91,7 +94,7 @@ def follow(sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndar
     problem = ensembles.ensemble(problems.regression, jnp.asarray(unit * X), jnp.asarray(unit * Y))
     start = ensembles.Ensemble((jnp.asarray(pad([W.T for W in first], (width, d))), jnp.zeros((len(first), k, width))))
     net = models.DeepLinear((d, width, k))
-    run = train.flow(net, problem, start, times=TIMES, record=("loss",), rtol=1e-10, tolerance=1e-18)
+    run = train.flow(net, problem, start, times=TIMES, record=("loss",), rtol=1e-10, tolerance=left)
     A, B = (np.asarray(layer) for layer in train.final(run, start).stacked)
     shapes = [(*W.shape, each.Y.shape[1]) for W, each in zip(first, data, strict=True)]
     return [(a[:h, :i].T, b[:o, :h].T) for a, b, (i, h, o) in zip(A, B, shapes, strict=True)], run
