@@ -35,7 +35,7 @@ def strip(rows: np.ndarray, task: Task) -> np.ndarray:
     images = images / np.maximum(np.std(images, axis=(1, 2, 3), keepdims=True), 1e-3)
     framed = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=2.5)
     lines = [np.concatenate(list(framed[first : first + ACROSS]), axis=1) for first in (0, ACROSS)]
-    picture = np.clip(np.concatenate(lines) / 5 + 0.5, 0, 1)
+    picture = np.clip(np.concatenate(lines) / 5 + 0.5, 0, 1).round(3)  # finer than the eight bits of a screen
     return picture[..., 0] if task.image[2] == 1 else picture
 
 
