@@ -12,7 +12,7 @@ from lineament.claims import PAPERS, SCALES, Verdict, all_claims, run
 
 CLAIMS = all_claims()
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-README_VERDICTS = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| ([a-z, ]+) \|$", README, re.MULTILINE))
+README_VERDICTS = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| ([a-z, ]+) \| [a-z, –]+ \|$", README, re.MULTILINE))
 
 
 @pytest.mark.parametrize("id", CLAIMS)
