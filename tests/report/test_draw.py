@@ -178,6 +178,8 @@ def test_a_legend_that_would_cover_data_goes_below_and_makes_room():
     ]
     assert low[0] > 0 > low[1]
     assert not legends.covers(full.axes[0])
+    broken = draw.draw(one(fig.measured(T, np.where(T > 2, np.inf, T), "run"), fig.measured(T, -T, "other", 1)))
+    assert legend_of(broken.axes[0].get_legend()) == ["run", "other"]
     assert legend_of(full.axes[0].get_legend()) == [*(f"run {level}" for level in range(20)), "theory"]
     assert full.get_figheight() > free.get_figheight()
 

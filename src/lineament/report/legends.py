@@ -47,7 +47,8 @@ def _seen(axes: "Axes") -> np.ndarray:
 
 
 def _along(vertices: np.ndarray) -> np.ndarray:
-    """The vertices of a curve and points between them."""
+    """The vertices of a curve and points between them; where the curve is not finite, none."""
+    vertices = np.where(np.isfinite(vertices), vertices, np.nan)
     if len(vertices) < 2:
         return vertices
     share = np.arange(BETWEEN)[:, None, None] / BETWEEN
