@@ -62,7 +62,7 @@ def correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     statement=r"\bar x+\sum_{j\le20}u_ju_j^\top(x-\bar x)\ \approx\ x\ast h_{\mathrm{low}}",
     kind="experiment",
     quick="1 s",
-    full="15 s",
+    full="5 s",
 )
 def projection_and_filter(scale: Scale, key: jax.Array) -> Evidence:
     """Components of training images, applied to test images beside a filter that leaves about as many waves.
@@ -132,7 +132,7 @@ def _rests(about: np.ndarray, task: Task, components: data.Components, largest: 
     statement=r"x\mapsto x+9\sum_{j\in J}u_ju_j^\top(x-\bar x),\quad|J|=0.015\,q,\quad10\ll\frac{d_1}{d_q}",
     kind="experiment",
     quick="1 s",
-    full="15 s",
+    full="5 s",
 )
 def amplified_images(scale: Scale, key: jax.Array) -> Evidence:
     """The highest or the lowest 1.5 % of the components amplified tenfold, then every channel normalised.
