@@ -171,17 +171,19 @@ def test_a_legend_that_would_cover_data_goes_below_and_makes_room():
     free = draw.draw(one(fig.measured(T, T, "run"), fig.theory(T, T, "theory")))
     crowd = [fig.measured(T, level + 0 * T, f"run {level}", level) for level in range(20)]
     full = draw.draw(one(*crowd, fig.theory(T, T, "theory")))
-    low = [
-        picture.axes[0].get_legend().get_window_extent().y1 - picture.axes[0].get_window_extent().y0
-        for picture in (free, full)
-        if picture.draw_without_rendering() is None
-    ]
-    assert low[0] > 0 > low[1]
+    for picture, inside in ((free, True), (full, False)):
+        picture.draw_without_rendering()
+        (axes,) = picture.axes
+        assert (axes.get_legend().get_window_extent().y0 > axes.get_window_extent().y0) == inside
     assert not legends.covers(full.axes[0])
-    broken = draw.draw(one(fig.measured(T, np.where(T > 2, np.inf, T), "run"), fig.measured(T, -T, "other", 1)))
-    assert legend_of(broken.axes[0].get_legend()) == ["run", "other"]
     assert legend_of(full.axes[0].get_legend()) == [*(f"run {level}" for level in range(20)), "theory"]
     assert full.get_figheight() > free.get_figheight()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_curve_with_gaps_can_have_its_legend_moved():
+    broken = draw.draw(one(fig.measured(T, np.where(T > 2, np.inf, T), "run"), fig.measured(T, -T, "other", 1)))
+    assert legend_of(broken.axes[0].get_legend()) == ["run", "other"]
 
 
 def test_labels_of_a_log_axis_do_not_crowd():

@@ -85,7 +85,7 @@ def projected_accuracy(scale: Scale, key: jax.Array) -> Evidence:
         numbers=numbers,
         settings=settings,
         figure=fig.Figure(
-            tuple(panels), "The more components the data keep, the later the accuracy on them peaks.", 2
+            tuple(panels), "Accuracy on examples projected to P components, and the epoch of its peak.", 2
         ),
     )
 

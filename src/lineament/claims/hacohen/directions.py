@@ -13,6 +13,7 @@ from .. import figure as fig
 from ..evidence import Evidence, at_least, within
 from ..registry import Scale, claim
 from . import training
+from .order import convolutional
 from .training import Task
 
 
@@ -80,10 +81,6 @@ def along(
     return found
 
 
-def _linear_st_vgg(task: Task, activation: models.activations.Activation) -> models.ConvNet:
-    return models.st_vgg(task.classes, activation, task.image, dropout=False)
-
-
 @claim(
     "hacohen-f4",
     place="Figure 4, §3.2 and §3.3",
@@ -114,64 +111,58 @@ def along_components(scale: Scale, key: jax.Array) -> Evidence:
     if quick:
         task = training.patches(key, 160, 8, 8)
         dense, members, steps = models.MLP((64, 64, 8), "linear", "standard"), 6, 200
-        nets: list[Any] = [training.small_convnet(task, "linear"), training.small_convnet(task)]
         rates, rate, white_rate, batch = (0.01, 0.01), 0.01, 0.01, None
     else:
         task = training.real("cats-dogs")
         dense, members, steps = models.MLP((task.X.shape[1], 1024, task.classes), "linear", "standard"), 10, 2000
-        nets = [_linear_st_vgg(task, "linear"), _linear_st_vgg(task, "elu")]
         rates, rate, white_rate, batch = (0.05, 0.02), 4e-4, 0.1, 100
     components = data.fit(task.X, centre=False)
     white = task._replace(X=components.whiten(task.X).astype(np.float32))
     a, c = along(dense, [task, white], components, members, steps, [rate, white_rate], key)
     b, d = (
-        along(net, [task], components, members, steps, [step], key, batch)[0]
-        for net, step in zip(nets, rates, strict=True)
+        along(convolutional(task, scale, activation=name), [task], components, members, steps, [step], key, batch)[0]
+        for name, step in zip(("linear", "elu"), rates, strict=True)
     )
     most = int(np.searchsorted(np.cumsum(components.variances) / np.sum(components.variances), 0.99)) + 1
     runs = {"(a) dense": a, "(b) convolutional": b, "(c) whitened": c, "(d) non-linear": d}
-    panels = []
-    some = np.unique(np.geomspace(1, components.count, min(components.count, 200)).astype(int)) - 1
-    for values, label in (("distance", "distance to optimum"), ("spread", "spread over networks")):
-        for name, run in runs.items():
-            if values == "distance" and run is d:
-                continue
-            shown = list(range(2, len(run.steps)))
-            marks = tuple(
-                fig.measured(some + 1, getattr(run, values)[i, some], f"step {run.steps[i]}", shown.index(i))
-                for i in shown
-            )
-            panels.append(fig.Panel(marks, "component", label, name, x_scale="log"))
+    # A non-linear network has no optimum to be distant from.
+    told = [
+        (name, kind, run)
+        for kind in ("distance", "spread")
+        for name, run in runs.items()
+        if not (run is d and kind == "distance")
+    ]
+    ordered = [(name, kind, run) for name, kind, run in told if run is not c]
     return Evidence(
         checks=[
             *(
-                at_least(
-                    f"{name}: rank correlation of {values} and component", run.ordering(getattr(run, values)), 0.5
-                )
-                for name, run, kinds in (
-                    ("dense", a, ("distance", "spread")),
-                    ("convolutional", b, ("distance", "spread")),
-                    ("non-linear", d, ("spread",)),
-                )
-                for values in kinds
+                at_least(f"{name}: rank correlation of {kind} and component", run.ordering(getattr(run, kind)), 0.5)
+                for name, kind, run in ordered
             ),
             within("whitened: distance, last third over first", c.tilt(c.distance), 0.8, 1.25),
             within("whitened: spread, last third over first", c.tilt(c.spread), 0.8, 1.25),
         ],
-        numbers={
-            f"{name}: {values}, last third over first": run.tilt(getattr(run, values))
-            for name, run in runs.items()
-            for values in ("distance", "spread")
-            if not (run is d and values == "distance")
-        }
+        numbers={f"{name}: {kind}, last third over first": run.tilt(getattr(run, kind)) for name, kind, run in told}
         | {
-            f"{name}: rank correlation of {values}, first {most} components": run.ordering(getattr(run, values), most)
-            for name, run in runs.items()
-            for values in ("distance", "spread")
-            if run is not c and not (run is d and values == "distance")
+            f"{name}: rank correlation of {kind}, first {most} components": run.ordering(getattr(run, kind), most)
+            for name, kind, run in ordered
         },
         settings=task.sizes | {"members": members, "steps": steps, "loss": "square"},
         figure=fig.Figure(
-            tuple(panels), "Weights along large components converge first; on whitened data all move alike.", 3
+            tuple(_panel(*each) for each in told),
+            "Distance to the optimum and spread over networks along each component, over those at the start.",
+            3,
         ),
     )
+
+
+def _panel(name: str, kind: str, run: Along) -> fig.Panel:
+    """One quantity by component, at the later records; of many components some, evenly on the logarithmic axis."""
+    values = getattr(run, kind)
+    count = values.shape[1]
+    some = np.unique(np.geomspace(1, count, min(count, 200)).astype(int)) - 1
+    marks = tuple(
+        fig.measured(some + 1, values[i, some], f"step {run.steps[i]}", i - 2) for i in range(2, len(run.steps))
+    )
+    label = {"distance": "distance to optimum", "spread": "spread over networks"}[kind]
+    return fig.Panel(marks, "component", label, name, x_scale="log")

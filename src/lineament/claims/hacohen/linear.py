@@ -88,7 +88,7 @@ def spread_by_component(scale: Scale, key: jax.Array) -> Evidence:
         ),
         remarks=[
             "The spread of linear networks dies out; that of ReLU networks, read off without their activation, levels "
-            "off, and along the first component it rises again: they do not come to one map."
+            "off: they do not come to one map."
         ],
     )
 

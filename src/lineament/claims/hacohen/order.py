@@ -15,11 +15,13 @@ WINDOW = 10  # of the moving average in Figure 6b
 BIN = 100  # examples in a coarser average
 
 
-def convolutional(task: Task, scale: Scale, dropout: bool = False) -> models.ConvNet:
+def convolutional(
+    task: Task, scale: Scale, dropout: bool = False, activation: models.activations.Activation = "elu"
+) -> models.ConvNet:
     """A small convolutional network at quick scale; st-VGG at full scale, if asked with its dropout."""
     if scale == "quick":
-        return training.small_convnet(task)
-    return models.st_vgg(task.classes, image=task.image, dropout=dropout)
+        return training.small_convnet(task, activation)
+    return models.st_vgg(task.classes, activation, task.image, dropout)
 
 
 def digits(train: int, test: int) -> Task:
@@ -183,5 +185,5 @@ def accessibility_and_components(scale: Scale, key: jax.Array) -> Evidence:
             "critical components that occur": float(groups.values.size),
         },
         settings=task.sizes | {"members": members, "epochs": epochs, "step": step, "moving average": WINDOW},
-        figure=fig.Figure(panels, "Examples with a low critical component are learnt early.", 2),
+        figure=fig.Figure(panels, "Accessibility against the critical component: single examples, and smoothed.", 2),
     )

@@ -92,8 +92,8 @@ def projection_and_filter(scale: Scale, key: jax.Array) -> Evidence:
     )
     panels = tuple(fig.Panel((fig.image(strip(pixels, task), label),)) for label, pixels in rows)
     caption = (
-        f"Projected on {COMPONENTS} components and low-passed, test images look alike: "
-        f"mean correlation {alike.mean():.2f}."
+        f"Images as they are, projected on {COMPONENTS} components, and low-passed; the last two correlate at "
+        f"{alike.mean():.2f} in the mean over the test images."
     )
     return Evidence(
         checks=[
