@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lineament import ensembles, models, train
+from lineament import models, train
 from lineament.claims.hacohen.training import Watched
+from lineament.core import ensembles
 
 from .harness import Row, compare, wall_seconds
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from lineament.claims import PAPERS, all_claims
-from lineament.report.store import load_folder
+from lineament.execution.store import load_folder
 
 BEGIN, END = "<!-- claims: written by `make readme`, checked by the tests -->\n", "<!-- end of claims -->"
 

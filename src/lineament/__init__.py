@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import claims, data, measure, models, problems, recording, starts, theory, torch, train
-    from .ensembles import Ensemble, ensemble, stack
+    from .core.ensembles import Ensemble, ensemble, stack
     from .forecasting import forecast
     from .report import plot
     from .train import Diverged, Record, descend, final, flow
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _MODULES = ("claims", "data", "measure", "models", "problems", "recording", "starts", "theory", "torch", "train")
 _NAMES = {
     "plot": "lineament.report",
-    "Ensemble": "lineament.ensembles",
-    "ensemble": "lineament.ensembles",
-    "stack": "lineament.ensembles",
+    "Ensemble": "lineament.core.ensembles",
+    "ensemble": "lineament.core.ensembles",
+    "stack": "lineament.core.ensembles",
     "Diverged": "lineament.train",
     "Record": "lineament.train",
     "descend": "lineament.train",

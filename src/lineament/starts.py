@@ -14,7 +14,7 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from . import checks
+from .core import checks
 from .models.linear import DeepLinear, Layers
 
 

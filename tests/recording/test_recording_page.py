@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from lineament.claims.figure import Mark
+from lineament.evidence.figure import Mark
 from lineament.recording import Recording
 from lineament.report import recording_figures, recording_page
 

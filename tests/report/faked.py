@@ -10,7 +10,7 @@ SOURCE = r'''
 import math, os, time
 import numpy as np
 from lineament.claims import figure as fig
-from lineament.claims.evidence import Evidence, at_least, at_most, within
+from lineament.evidence import Evidence, at_least, at_most, within
 from lineament.claims.registry import claim
 
 

@@ -10,10 +10,10 @@ from urllib.parse import urldefrag
 import pytest
 
 from lineament.claims import registry
-from lineament.claims.evidence import Check, Verdict
-from lineament.claims.figure import Figure
+from lineament.evidence import Check, Verdict
+from lineament.evidence.figure import Figure
+from lineament.execution.batch import Failure
 from lineament.report import atlas, store, style
-from lineament.report.batch import Failure
 
 pytest_plugins = ["report.faked"]
 VOID = {"meta", "link", "br", "img", "input", "hr"}

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineament.claims import registry
-from lineament.claims.evidence import Check, Evidence, Verdict
-from lineament.claims.figure import Figure, Mark, Panel
 from lineament.claims.registry import Claim, Result
+from lineament.evidence import Check, Evidence, Verdict
+from lineament.evidence.figure import Figure, Mark, Panel
 from lineament.report import store
 
 pytest_plugins = ["report.faked"]

@@ -7,12 +7,12 @@ import sys
 import time
 
 import pytest
+from lineament.execution.survey import survey
 
 from lineament.claims import registry
+from lineament.execution.batch import Failure, Job
+from lineament.execution.store import Stored
 from lineament.report import batch, store
-from lineament.report.batch import Failure, Job
-from lineament.report.store import Stored
-from lineament.report.survey import survey
 
 pytest_plugins = ["report.faked"]
 

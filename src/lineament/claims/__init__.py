@@ -1,29 +1,11 @@
-"""The papers, checked: one package per paper, one function per claim."""
+"""The papers, checked: one package for each paper, one module for each claim.
 
-from .evidence import Check, Evidence, Verdict, at_least, at_most, within
-from .figure import Figure, Mark, Panel
+Each package lists its claims in the paper's own order, in `CLAIMS`. A module is imported when its claim is run.
+"""
+
+from .claim import Claim
 from .papers import PAPERS, Paper
-from .registry import SCALES, Claim, Result, Scale, all_claims, claim, environment, find, run
+from .registry import all_claims, find
+from .sizes import SIZES, Size, Sized, sizes
 
-__all__ = [
-    "PAPERS",
-    "SCALES",
-    "Check",
-    "Claim",
-    "Evidence",
-    "Figure",
-    "Mark",
-    "Panel",
-    "Paper",
-    "Result",
-    "Scale",
-    "Verdict",
-    "all_claims",
-    "at_least",
-    "at_most",
-    "claim",
-    "environment",
-    "find",
-    "run",
-    "within",
-]
+__all__ = ["PAPERS", "SIZES", "Claim", "Paper", "Size", "Sized", "all_claims", "find", "sizes"]

@@ -22,7 +22,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
-from .. import checks
+from ..core import checks
 
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
 

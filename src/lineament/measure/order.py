@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lineament import checks
+from lineament.core import checks
 
 from .neighbours import neighbours
 

@@ -6,7 +6,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from .. import checks
+from ..core import checks
 
 Activation = Literal["erf", "relu", "leaky_relu", "tanh", "sigmoid", "softplus", "gelu", "elu", "linear"]
 

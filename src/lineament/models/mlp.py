@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 from . import layered
 from .activations import ACTIVATIONS, Activation, activation
 from .layered import Affine, Applied, Law, Parameterisation

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 
 Weights: TypeAlias = tuple[Float[Array, "..."], ...]  # (W,) or (W, b)
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 
 Factors: TypeAlias = tuple[Float[Array, "..."], ...]
 

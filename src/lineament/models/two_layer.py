@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 from .linear import DeepLinear, Layers
 
 Activation = Literal["relu", "linear"]

@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from .. import checks
+from ..core import checks
 from .base import Map, Optimum, Problem, predict
 from .minimise import minimise
 

@@ -15,7 +15,7 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 from .base import Map, Optimum, Problem, predict
 
 

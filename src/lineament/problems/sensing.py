@@ -9,7 +9,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 from .base import Map, Optimum, Problem
 
 Reduction = Literal["mean", "sum"]

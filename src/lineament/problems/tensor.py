@@ -6,7 +6,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from .. import checks
+from ..core import checks
 from .base import Optimum, Problem
 from .sensing import Reduction
 

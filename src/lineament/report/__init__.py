@@ -11,34 +11,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import (
         atlas,
-        batch,
         console,
         datasets,
         draw,
-        files,
         forecast_page,
         marks,
         plot,
         prose,
         recording_page,
-        store,
         style,
         survey,
     )
 
 __all__ = [
     "atlas",
-    "batch",
     "console",
     "datasets",
     "draw",
-    "files",
     "forecast_page",
     "marks",
     "plot",
     "prose",
     "recording_page",
-    "store",
     "style",
     "survey",
 ]

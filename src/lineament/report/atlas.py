@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from lineament.claims.evidence import Check, Verdict
-from lineament.claims.figure import Figure
+from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
-from lineament.claims.registry import SCALES, Claim
+from lineament.claims.sizes import SIZES
+from lineament.evidence import Check, Verdict
+from lineament.evidence.figure import Figure
+from lineament.execution import files
+from lineament.execution.batch import Failure
+from lineament.execution.fingerprint import digest, fingerprint
+from lineament.execution.store import Stored
 
-from . import draw, files, marks, prose, store, style
-from .batch import Failure
-from .store import Stored
+from . import draw, marks, prose, style
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,6 +35,7 @@ BADGES = {
     Verdict.CORRECTED: ("corrected", "✎"),
     Verdict.DIFFERS: ("differs", "≠"),
     Verdict.FAILS: ("fails", "✗"),
+    Verdict.UNDECIDED: ("undecided", "?"),
     ERROR: ("error", "!"),
     NOT_RUN: ("not-run", "–"),
 }
@@ -40,7 +44,7 @@ BADGES = {
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A claim in the atlas: what it states, and the newest run at each scale, with all others behind it."""
+    """A claim in the atlas: what it states, and the newest run at each size, with all others behind it."""
 
     id: str
     paper: Paper
@@ -54,16 +58,16 @@ class Entry:
     others: tuple[Stored, ...]
     errors: Mapping[str, str]
 
-    def verdict(self, scale: str) -> str:
-        """The verdict at one scale. An error just now outweighs what an earlier run found."""
-        if scale in self.errors:
+    def verdict(self, size: str) -> str:
+        """The verdict at one size. An error just now outweighs what an earlier run found."""
+        if size in self.errors:
             return ERROR
-        return str(self.runs[scale].verdict) if scale in self.runs else NOT_RUN
+        return str(self.runs[size].verdict) if size in self.runs else NOT_RUN
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """Every verdict that some scale has, for the filter: not run only if no scale was."""
-        tried = [scale for scale in SCALES if scale in self.runs or scale in self.errors]
+        """Every verdict that some size has, for the filter: not run only if no size was."""
+        tried = [size for size in SIZES if size in self.runs or size in self.errors]
         return tuple(dict.fromkeys(map(self.verdict, tried))) or (NOT_RUN,)
 
 
@@ -77,7 +81,7 @@ def write(
 
     Args:
         folder: Where the pages go; it must exist.
-        records: Stored evidence, of any scale, seed and origin.
+        records: Stored evidence, of any size, seed and origin.
         claims: The registered claims, in the order in which they are listed.
         failures: The claims that could not be run just now.
 
@@ -87,21 +91,21 @@ def write(
     folder = Path(folder)
     drawn = files.writable(folder / "evidence" / "drawn")
     entries = gather(records, claims, failures)
-    scales = [scale for scale in SCALES if any(entry.verdict(scale) != NOT_RUN for entry in entries)]
+    sizes = [size for size in SIZES if any(entry.verdict(size) != NOT_RUN for entry in entries)]
     site = site_templates()
     for place, entry in enumerate(entries):
         page = site.get_template("claim.html.j2").render(
             entry=entry,
             previous=entries[place - 1] if place else None,
             following=entries[place + 1] if place + 1 < len(entries) else None,
-            picture=lambda run: _picture(run.figure, drawn, run.scale),
+            picture=lambda run: _picture(run.figure, drawn, run.size),
         )
         files.write(folder / f"{entry.id}.html", page)
     index = site.get_template("index.html.j2").render(
         entries=entries,
         papers=list({entry.paper.key: entry.paper for entry in entries}.values()),
-        scales=scales or ["quick"],
-        tallies={scale: tally(entries, scale) for scale in scales},
+        sizes=sizes or ["quick"],
+        tallies={size: tally(entries, size) for size in sizes},
     )
     _prune(drawn, entries)
     return files.write(folder / "index.html", index)
@@ -110,7 +114,7 @@ def write(
 def draw_ahead(record: Stored, folder: Path) -> None:
     """Draw the figure of a run for its page, and keep the drawing in `<folder>/drawn` until the page is written."""
     if record.figure is not None:
-        _drawn(record.figure, folder / "drawn", record.scale)
+        _drawn(record.figure, folder / "drawn", record.size)
 
 
 def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Iterable[Failure] = ()) -> list[Entry]:
@@ -120,15 +124,15 @@ def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Ite
         by_id.setdefault(record.id, []).append(record)
     errors: dict[str, dict[str, str]] = {}
     for failure in failures:
-        errors.setdefault(failure.id, {})[failure.scale] = failure.message
+        errors.setdefault(failure.id, {})[failure.size] = failure.message
     return [_entry(claims.get(id), found, errors.get(id, {})) for id, found in by_id.items()]
 
 
-def tally(entries: Iterable[Entry], scale: str) -> dict[str, int]:
-    """How many claims have each verdict at one scale."""
+def tally(entries: Iterable[Entry], size: str) -> dict[str, int]:
+    """How many claims have each verdict at one size."""
     counts = dict.fromkeys(map(str, BADGES), 0)
     for entry in entries:
-        counts[entry.verdict(scale)] += 1
+        counts[entry.verdict(size)] += 1
     return counts
 
 
@@ -145,8 +149,8 @@ def bar_text(check: Check) -> Markup:
 
 
 def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) -> Entry:
-    # The newest evidence stands for its scale. A claim's own words come from the code, where there still is one.
-    newest = {scale: next(run for run in found if run.scale == scale) for scale in SCALES if _has(found, scale)}
+    # The newest evidence stands for its size. A claim's own words come from the code, where there still is one.
+    newest = {size: next(run for run in found if run.size == size) for size in SIZES if _has(found, size)}
     source = claim or found[0]
     return Entry(
         id=source.id,
@@ -158,13 +162,13 @@ def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) 
         kind=source.kind,
         cost=dict(claim.cost.items()) if claim else {},
         runs=newest,
-        others=tuple(run for run in found if run is not newest.get(run.scale)),
+        others=tuple(run for run in found if run is not newest.get(run.size)),
         errors=errors,
     )
 
 
-def _has(found: list[Stored], scale: str) -> bool:
-    return any(run.scale == scale for run in found)
+def _has(found: list[Stored], size: str) -> bool:
+    return any(run.size == size for run in found)
 
 
 @cache
@@ -185,7 +189,7 @@ def site_templates() -> "Environment":
         css=Markup((texts / "page.css").read_text(encoding="utf-8")),
         script=Markup((texts / "filter.js").read_text(encoding="utf-8")),
         colours=Markup(_colours()),
-        fingerprint=store.fingerprint(),
+        fingerprint=fingerprint(),
         version=metadata.version("lineament"),
         bar_text=bar_text,
     )
@@ -218,14 +222,14 @@ def _drawn(figure: Figure, folder: Path, name: str) -> Path:
 def _prune(folder: Path, entries: Iterable[Entry]) -> None:
     """Remove drawings that no page shows any longer."""
     runs = [run for entry in entries for run in entry.runs.values()]
-    shown = {_drawing(run.figure, run.scale) for run in runs if run.figure is not None}
+    shown = {_drawing(run.figure, run.size) for run in runs if run.figure is not None}
     for path in folder.glob("*.svg"):
         if path.name not in shown:
             path.unlink(missing_ok=True)
 
 
 def _drawing(figure: Figure, name: str) -> str:
-    return f"{store.digest(figure, _style())}.{name}.svg"
+    return f"{digest(figure, _style())}.{name}.svg"
 
 
 @cache

@@ -5,7 +5,7 @@ progress is plain lines.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -15,20 +15,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from lineament.claims.evidence import Verdict
-from lineament.claims.registry import SCALES, Claim
+from lineament.evidence import Verdict
+from lineament.execution.batch import Failure
+from lineament.execution.store import Stored, summary
 
 from . import prose
-from .batch import Failure
-from .store import Stored, summary
+from .claim_console import console as standard_output
 
 STYLES = {
     Verdict.HOLDS: "green",
     Verdict.CORRECTED: "blue",
     Verdict.DIFFERS: "yellow",
     Verdict.FAILS: "bold red",
+    Verdict.UNDECIDED: "cyan",
 }
-PLAIN_WIDTH = 160
 
 
 class Watch(AbstractContextManager["Watch"]):
@@ -80,37 +80,22 @@ class Watch(AbstractContextManager["Watch"]):
 
 def results(outcomes: Sequence[Stored | Failure], *, total: bool = False) -> None:
     """Print the table of results: claim, verdict, key number, time."""
-    table = _table("claim", "scale", "verdict", "key number", "time")
+    table = _table("claim", "size", "verdict", "key number", "time")
     for outcome in outcomes:
         time = prose.duration(outcome.seconds)
-        table.add_row(outcome.id, outcome.scale, _verdict(outcome), Text(_key(outcome)), time)
+        table.add_row(outcome.id, outcome.size, _verdict(outcome), Text(_key(outcome)), time)
     if total:
         seconds = sum(outcome.seconds for outcome in outcomes)
         table.add_row("total", "", f"{len(outcomes)} claims", "", prose.duration(seconds))
     _print(table)
 
 
-def claims(listed: Iterable[Claim]) -> None:
-    """Print the table of claims."""
-    table = _table("claim", "paper", "place", "title", "kind", *SCALES)
-    for claim in listed:
-        cost = [claim.cost[scale] for scale in SCALES]
-        table.add_row(claim.id, claim.paper, *map(Text, (claim.place, claim.title, claim.kind, *cost)))
-    _print(table)
-
-
-def claim_line(claim: Claim) -> str:
-    """A claim as one line of JSON."""
-    names = ("id", "paper", "place", "title", "statement", "kind")
-    return json.dumps({**{name: getattr(claim, name) for name in names}, "cost": dict(claim.cost)})
-
-
-def result_line(outcome: Stored | Failure, seed: int) -> str:
+def result_line(outcome: Stored | Failure) -> str:
     """A result as one line of strict JSON; a claim that raised has the verdict "error"."""
     if isinstance(outcome, Stored):
         return json.dumps(summary(outcome), allow_nan=False)
     fields: dict[str, Any] = {"id": outcome.id, "verdict": "error", "reason": outcome.message, "numbers": {}}
-    return json.dumps({**fields, "scale": outcome.scale, "seed": seed, "seconds": outcome.seconds})
+    return json.dumps({**fields, "size": outcome.size, "seed": outcome.seed, "seconds": outcome.seconds})
 
 
 def _table(*columns: str) -> Table:
@@ -123,10 +108,7 @@ def _table(*columns: str) -> Table:
 
 
 def _print(table: Table) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PLAIN_WIDTH
-    console.print(table)
+    standard_output().print(table)
 
 
 def _verdict(outcome: Stored | Failure) -> Text:

@@ -16,9 +16,10 @@ from rich.text import Text
 
 from lineament.data import catalogue, download
 from lineament.data.images import Images
+from lineament.execution import files
 
-from . import files, style
-from .console import PLAIN_WIDTH
+from . import style
+from .claim_console import PLAIN_WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

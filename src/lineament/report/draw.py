@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lineament.claims.figure import Figure, Mark, Panel
+from lineament.evidence.figure import Figure, Mark, Panel
+from lineament.execution import files
 
-from . import files, legends, style
+from . import legends, style
 from .marks import MARKS, Look, set_scale
 from .style import Theme
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-    from .store import Stored
+    from lineament.execution.store import Stored
 
 PANEL_WIDTHS = {1: 4.4, 2: 3.5, 3: 2.75}
 NARROWEST = 2.4
@@ -141,7 +142,7 @@ def draw_files(record: "Stored", folder: Path) -> None:
     """Save the figure of a run beside its evidence, for print and for the web."""
     if record.figure is not None:
         for form in ("png", "svg"):
-            save(record.figure, folder / f"{record.id}.{record.scale}.{record.seed}.{form}")
+            save(record.figure, folder / f"{record.id}.{record.size}.{record.seed}.{form}")
 
 
 def _render(figure: Figure, form: str, *, dark: bool) -> bytes:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lineament.claims.figure import Figure, Mark, Panel, Role, bars, measured, points, reference, theory
+from lineament.evidence.figure import Figure, Mark, Panel, Role, bars, measured, points, reference, theory
 from lineament.forecasting import Comparison, Component, Forecast
 
 from . import forecast_words as words

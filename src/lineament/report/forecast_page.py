@@ -5,10 +5,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from lineament.claims.evidence import at_most
+from lineament.evidence import at_most
+from lineament.execution import files
 from lineament.forecasting import Comparison, Forecast
 
-from . import atlas, draw, files, forecast_figures, prose
+from . import atlas, draw, forecast_figures, prose
 from . import forecast_words as words
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lineament.claims.figure import Mark, Panel
+from lineament.evidence.figure import Mark, Panel
 
 from . import style
 from .style import Theme

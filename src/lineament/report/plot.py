@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.claims import figure
-from lineament.claims.figure import Axis, Mark, Panel
+from lineament.evidence import figure
+from lineament.evidence.figure import Axis, Mark, Panel
 
 from . import style
 from .draw import draw_panel, group_colours

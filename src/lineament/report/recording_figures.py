@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lineament import recording as rec
-from lineament.claims.figure import Figure, Mark, Panel, bars, image, measured, points, reference
+from lineament.evidence.figure import Figure, Mark, Panel, bars, image, measured, points, reference
 from lineament.recording import Recording
 
 COURSES = 5

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from lineament.execution import files
 from lineament.recording import Recording
 
-from . import atlas, draw, files, recording_figures
+from . import atlas, draw, recording_figures
 
 TITLES = {
     "curves": "Learning curves",

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineament.claims.registry import Claim, Scale, all_claims
+from lineament.claims import Claim, Size, all_claims
+from lineament.execution import batch, files, store
+from lineament.execution.batch import Failure, Job
+from lineament.execution.store import Stored
 
-from . import atlas, batch, files, store
-from .batch import Failure, Job
+from . import atlas
 from .console import Watch
-from .store import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Survey:
 def survey(
     claims: Sequence[Claim],
     folder: Path,
-    scale: Scale = "quick",
+    size: Size = "quick",
     seed: int = 0,
     *,
     fresh: bool = False,
@@ -47,14 +48,14 @@ def survey(
     Args:
         claims: What to run. The pages list all registered claims, run or not.
         folder: Where the pages go; evidence goes to `evidence` in it.
-        scale: At which scale to run them.
+        size: At which size to run them.
         seed: With which seed.
         fresh: Whether to drop what is stored for them and run them again.
         workers: How many processes run them.
         elsewhere: Folders with evidence from other runs, to be shown too.
     """
     kept = files.writable(folder / "evidence")
-    jobs = [Job(claim.id, claim.check.__module__, scale, seed, kept, atlas.draw_ahead) for claim in claims]
+    jobs = [Job(claim.id, size, seed, kept, atlas.draw_ahead) for claim in claims]
     if fresh:
         batch.forget(jobs)
     found: dict[str, Stored | Failure] = dict(batch.finished(jobs))

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
 
-from .. import checks
-from ..ensembles import Ensemble
+from ..core import checks
+from ..core.ensembles import Ensemble
 from ..problems import Problem
 from .diverged import Diverged
 from .objective import value_and_gradient

@@ -28,8 +28,8 @@ import xarray as xr
 from jax import lax
 from jax.typing import ArrayLike
 
-from .. import checks
-from ..ensembles import Ensemble
+from ..core import checks
+from ..core.ensembles import Ensemble
 from ..problems import Problem, Regression, predict
 from .descend import _member_keys, _recording_steps
 from .diverged import Diverged

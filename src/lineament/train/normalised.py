@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from .. import checks
+from ..core import checks
 
 
 class NormalisedState(NamedTuple):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from ..ensembles import Ensemble
+from ..core.ensembles import Ensemble
 from ..problems import Problem
 from .records import Record
 

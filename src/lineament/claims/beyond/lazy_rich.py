@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from ... import ensembles, models, problems, starts, train
+from ... import models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ...theory import lambda_modes
-from .. import figure as fig
-from ..evidence import Evidence, at_most
 from ..instances import effective_rank, generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 
 INPUTS, HIDDEN, OUTPUTS = 6, 8, 2
 SHARES = np.array([1.0, 0.5])  # of the target's two singular values
@@ -33,16 +34,7 @@ class Map(NamedTuple):
     rank: np.ndarray
 
 
-@claim(
-    "beyond-lazy-rich",
-    place="Kunin et al. 2024; Dominé et al. 2025",
-    title="One closed form draws the whole map from lazy to rich training",
-    statement=r"\dot\sigma=\sqrt{\lambda^2+4\sigma^2}\,(\sigma^*-\sigma),\qquad\sigma(0)=0,\qquad "
-    r"\sigma(W_1^\infty)^2=\sqrt{\sigma^{*2}+\lambda^2/4}-\lambda/2",
-    quick="10 s",
-    full="60 s",
-)
-def lazy_and_rich(scale: Scale, key: jax.Array) -> Evidence:
+def lazy_and_rich(scale: Size, key: jax.Array) -> Evidence:
     """Flow of two-layer networks over λ and the size of the target, with the closed form's contours over it.
 
     One layer starts at zero, the other as √|λ| times an isometry: the first for λ < 0 (Varre et al.'s start, λ = −2γ),

@@ -6,13 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ...theory import two_layer
-from .. import figure as fig
-from ..evidence import Evidence, at_most
 from ..instances import generator, rotation
 from ..padding import pad
-from ..registry import Scale, claim
+from ..sizes import Size
 
 LARGEST = (30, 20, 25)  # inputs, hidden units, outputs
 SMALL = (4, 4, 4)
@@ -29,17 +30,7 @@ class Case(NamedTuple):
     balance: float
 
 
-@claim(
-    "beyond-two-layer",
-    place="Fukumizu 1998; Braun et al. 2022; Dominé et al. 2025",
-    title="Two-layer flow from any λ-balanced start has an exact solution at every time",
-    statement=r"W_2^\top W_2-W_1W_1^\top=\lambda\Pi\ \Rightarrow\ QQ^\top(t)=e^{Ft}Q_0\left[I+Q_0^\top"
-    r"\frac{e^{2Ft}-I}{2F}Q_0\right]^{-1}Q_0^\top e^{Ft},\quad Q=\left(W_1^\top;\,W_2\right),\quad "
-    r"F=\left(-\tfrac\lambda2,\,Y^\top;\,Y,\,\tfrac\lambda2\right)",
-    quick="20 s",
-    full="8 min",
-)
-def exact_solution(scale: Scale, key: jax.Array) -> Evidence:
+def exact_solution(scale: Size, key: jax.Array) -> Evidence:
     """The exact product W2W1 against the integrated flow, on random problems of random shapes.
 
     Up to 30 inputs, 20 hidden units and 25 outputs, narrow and wide, λ in [−10, 10] with 0 among them, starts over four
@@ -87,7 +78,7 @@ def balanced_start(
         rng: The source of randomness.
         shape: Inputs, hidden units, outputs.
         balance: λ.
-        size: Scale of the smaller layer's singular values.
+        size: Size of the smaller layer's singular values.
     """
     i, h, o = shape
     if balance < 0:

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ... import ensembles, models, problems, starts, train
+from ... import models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory.end_to_end import field_one_output
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 POWERS = (4, 6, 8)
 EPSILON, START = 1e-2, 1e-3
@@ -54,16 +55,7 @@ class Family(NamedTuple):
         ]
 
 
-@claim(
-    "cohen-claim1",
-    place="Claim 1",
-    title="On ℓp regression, depth can be arbitrarily faster than gradient descent, each at its best step size",
-    statement=r"\forall c>0,\ p\in\{4,6,8,\ldots\}\ \exists\,\ell(W)=\frac1m\sum_i\|Wx_i-y_i\|_p^p:\quad "
-    r"\min_{\eta}t_{\ell,\eta}>c\,\min_{\zeta}t_{\phi,\zeta}",
-    quick="13 s",
-    full="3 min",
-)
-def arbitrary_acceleration(scale: Scale, key: jax.Array) -> Evidence:
+def arbitrary_acceleration(scale: Size, key: jax.Array) -> Evidence:
     """A family of two examples each, indexed by λ, along which the speed-up grows in proportion to λ.
 
     Gradient descent is bounded below for *every* step size: beyond η = 4/(1 − w₁(0))^{p−2} the steep coordinate

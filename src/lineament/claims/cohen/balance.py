@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, measure, models, problems, starts, train
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
+from ... import measure, models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 CONSERVED = train.Record(
     "conserved",
@@ -59,15 +60,7 @@ def _drift(run: Any) -> np.ndarray:
     return np.linalg.norm(moved, axis=-1) / run.weight.values
 
 
-@claim(
-    "cohen-l1",
-    place="Lemma 1",
-    title="Gradient flow conserves the difference of neighbouring layers' Gram matrices",
-    statement=r"\frac{d}{dt}\left[W_{j+1}(t)^\top W_{j+1}(t)-W_j(t)W_j(t)^\top\right]=0,\qquad j=1,\ldots,n-1",
-    quick="20 s",
-    full="90 s",
-)
-def conservation(scale: Scale, key: jax.Array) -> Evidence:
+def conservation(scale: Size, key: jax.Array) -> Evidence:
     """Unbalanced networks on five analytic losses: by flow the drift stays at solver accuracy, by descent it is O(η).
 
     Drift is the Frobenius norm of the change of all conserved matrices together, relative to the largest squared layer
@@ -120,15 +113,7 @@ def _drift_figure(flow_marks: list[fig.Mark], etas: np.ndarray, descents: dict[s
     )
 
 
-@claim(
-    "cohen-p2",
-    place="Proposition 2",
-    title="The unbalancedness magnitude is constant along gradient flow",
-    statement=r"\max_{j}\left\|W_{j+1}(t)^\top W_{j+1}(t)-W_j(t)W_j(t)^\top\right\|_F=\mathrm{const}",
-    quick="15 s",
-    full="60 s",
-)
-def constant_unbalancedness(scale: Scale, key: jax.Array) -> Evidence:
+def constant_unbalancedness(scale: Size, key: jax.Array) -> Evidence:
     """Networks of several depths, from nearly balanced to strongly unbalanced, until long after learning.
 
     The change is taken relative to the largest squared layer norm, to which a nearly balanced start is compared too.
@@ -166,15 +151,7 @@ def constant_unbalancedness(scale: Scale, key: jax.Array) -> Evidence:
     )
 
 
-@claim(
-    "cohen-a1",
-    place="Assumption 1",
-    title="Every map has a balanced factorisation of any depth and admissible widths",
-    statement=r"\forall W\ \exists\,(W_1,\ldots,W_n):\ W_n\cdots W_1=W,\quad W_{j+1}^\top W_{j+1}=W_jW_j^\top",
-    quick="10 s",
-    full="60 s",
-)
-def balanced_factorisation(scale: Scale, key: jax.Array) -> Evidence:
+def balanced_factorisation(scale: Size, key: jax.Array) -> Evidence:
     """Random maps, square and rectangular, of full and deficient rank, sizes from 1e-6 to 1e6, split at depths 1 to 6.
 
     Hidden widths run from the least admissible to twice that. Products and Gram matrices are recomputed in NumPy.

@@ -6,13 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import certificates as theory
 from ...theory import layers as layers_theory
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 from .margins import unit
 
 
@@ -31,16 +32,7 @@ REACHED = 1e-4  # ε, as a share of the excess at the start
 STRETCHES = (1.0, 2.0, 4.0, 8.0)
 
 
-@claim(
-    "cohen-t2",
-    place="Theorem 2",
-    title="From a balanced start with a deficiency margin, gradient flow converges within the guaranteed time",
-    statement=r"\phi(t)-\phi^*\le\epsilon\qquad\forall\,t\ge\frac{\ln\left((\phi(0)-\phi^*)/\epsilon\right)}"
-    r"{2\alpha\delta^{2(n-1)/n}}",
-    quick="11 s",
-    full="2 min",
-)
-def guaranteed_time(scale: Scale, key: jax.Array) -> Evidence:
+def guaranteed_time(scale: Size, key: jax.Array) -> Evidence:
     """Random balanced networks with margins from slight to nearly σ_min, on whitened and on correlated inputs.
 
     The bound at every time is the statement for every ε. Inputs are scaled so that the guaranteed rate is 1 in all

@@ -4,12 +4,12 @@ import jax
 import numpy as np
 
 from ... import models, train
+from ...evidence import Evidence, at_least
+from ...evidence import figure as fig
 from ...theory import certificates as theory
 from ...theory import layers as layers_theory
-from .. import figure as fig
-from ..evidence import Evidence, at_least
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 from .certificates import Instance, stack
 from .margins import unit
 
@@ -17,17 +17,7 @@ MULTIPLES = np.array([10.0, 1e2, 1e3, 3e3, 1e4, 2e4, 4e4, 8e4, 2e5, 5e5])
 FLOOR = 1e-12  # shares of the loss below this can be where tiny steps are lost in rounding
 
 
-@claim(
-    "cohen-r2",
-    place="Remark 2",
-    title="Nearly balanced gradient descent with a small enough step converges within the guaranteed iterations",
-    statement=r"\eta\le\frac{\delta^{(4n-2)/n}}{6144n^3\|\Lambda_{yx}\|_F^{(6n-4)/n}},\quad "
-    r"\max_j\|W_{j+1}^\top W_{j+1}-W_jW_j^\top\|_F\le\frac{\delta^2}{256n^3\|\Lambda_{yx}\|_F^{2(n-1)/n}}"
-    r"\ \Rightarrow\ \phi(t)-\phi^*\le\epsilon\quad\forall\,t\ge\frac{\ln(\phi(0)/\epsilon)}{\eta\delta^{2(n-1)/n}}",
-    quick="7 s",
-    full="10 min",
-)
-def guaranteed_iterations(scale: Scale, key: jax.Array) -> Evidence:
+def guaranteed_iterations(scale: Size, key: jax.Array) -> Evidence:
     """Descent at the largest admitted step, from balanced layers and from the most unbalance admitted.
 
     The bound φ(0)e^{−ηδ^{2(n−1)/n}k} at every iteration k is the statement for every ε. Admitted steps are so small

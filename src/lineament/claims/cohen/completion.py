@@ -6,12 +6,13 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ... import ensembles, models, problems, starts, train
+from ... import models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory.nuclear import least_nuclear_completion
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 # A deep network's training loss is held to this mean squared misfit, a millionth of the entries' mean square.
 MISFIT = 1e-6
@@ -70,17 +71,7 @@ def _deep_maps(
     return product
 
 
-@claim(
-    "cohen-f2",
-    place="Figure 2",
-    title="From few observations deep networks find the low-rank truth, not the least nuclear norm",
-    statement=r"\min\|W\|_*\ \ \mathrm{s.t.}\ \ W_{ij}=W^*_{ij},\ (i,j)\in\Omega\quad\mathrm{against}\quad "
-    r"W_n\cdots W_1\ \mathrm{trained\ on}\ \sum_{(i,j)\in\Omega}(W_{ij}-W^*_{ij})^2",
-    kind="experiment",
-    quick="15 s",
-    full="21 min",
-)
-def least_nuclear_norm_or_low_rank(scale: Scale, key: jax.Array) -> Evidence:
+def least_nuclear_norm_or_low_rank(scale: Size, key: jax.Array) -> Evidence:
     """Matrix completion over numbers of observations: the certified least nuclear norm against networks of depth 2 up.
 
     Truths of rank r have entries of mean square 1. Networks have full width, Gaussian layers whose product has scale
@@ -181,16 +172,7 @@ def _nuclear_figure(
     return fig.Figure(tuple(panels), caption, 2)
 
 
-@claim(
-    "cohen-f3",
-    place="Figure 3",
-    title="Deeper networks learn singular values more sharply, one by one, and reconstruct better",
-    statement=r"W_j(0)=(10^{-3})^{1/n}I,\quad n\in\{1,2,3\}:\quad\sigma_r(W_n\cdots W_1)\ \mathrm{over\ descent}",
-    kind="experiment",
-    quick="15 s",
-    full="15 min",
-)
-def singular_values_one_by_one(scale: Scale, key: jax.Array) -> Evidence:
+def singular_values_one_by_one(scale: Size, key: jax.Array) -> Evidence:
     """Plain descent on completion from scaled identities at depths 1, 2 and 3, twice as many entries as freedoms.
 
     Sharpness is the time a learnt singular value takes from a tenth to nine tenths of its last value, over the time it

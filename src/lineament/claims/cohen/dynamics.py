@@ -4,11 +4,11 @@ import jax
 import numpy as np
 
 from ... import models, train
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import end_to_end, layers
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .networks import LOSSES, balanced_ensemble, balanced_layers, gradient_of, map_with_values, random_problem
 
 UNTIL, LEAST = 2.0, 1e-7  # how long flows are followed; the least singular value of near-singular starts
@@ -27,7 +27,7 @@ def _starts(rng: np.random.Generator, shape: tuple[int, int]) -> list[np.ndarray
     ]
 
 
-def _cases(scale: Scale) -> list[tuple[int, str, tuple[int, int]]]:
+def _cases(scale: Size) -> list[tuple[int, str, tuple[int, int]]]:
     """Depth, loss, and shape (outputs, inputs)."""
     square, wide, tall = (4, 4), (3, 5), (5, 3)
     if scale == "quick":
@@ -40,15 +40,7 @@ def _cases(scale: Scale) -> list[tuple[int, str, tuple[int, int]]]:
     ]
 
 
-@claim(
-    "cohen-t1",
-    place="Theorem 1, Equation (3)",
-    title="From a balanced start the end-to-end matrix obeys an equation of its own",
-    statement=r"\dot W=-\sum_{j=1}^{n}[WW^\top]^{\frac{j-1}{n}}\,\nabla\ell(W)\,[W^\top W]^{\frac{n-j}{n}}",
-    quick="15 s",
-    full="8 min",
-)
-def end_to_end_dynamics(scale: Scale, key: jax.Array) -> Evidence:
+def end_to_end_dynamics(scale: Size, key: jax.Array) -> Evidence:
     """The equation in W alone, integrated in NumPy, against the product of layers that follow their own gradients.
 
     Both solvers are held to 1e-10; what is compared is W at all times, relative to ‖W‖ at that time. Starts are
@@ -116,17 +108,7 @@ def _gap_panel(times: np.ndarray, gaps: dict) -> fig.Panel:
     return fig.Panel(tuple(marks), "time t", "worst relative gap", "equation against layers", y_scale="log")
 
 
-@claim(
-    "cohen-c1",
-    place="Corollary 1",
-    title="The end-to-end dynamics are gradient flow with an implicit preconditioner of known eigenvalues",
-    statement=r"\mathrm{vec}(\dot W)=-\mathcal{P}(W)\,\mathrm{vec}(\nabla\ell(W)),\qquad "
-    r"\mathcal{P}(W)\,\mathrm{vec}(u_rv_{r'}^\top)"
-    r"=\sum_{j=1}^{n}\sigma_r^{2\frac{n-j}{n}}\sigma_{r'}^{2\frac{j-1}{n}}\ \mathrm{vec}(u_rv_{r'}^\top)",
-    quick="2 s",
-    full="30 s",
-)
-def implicit_preconditioner(scale: Scale, key: jax.Array) -> Evidence:
+def implicit_preconditioner(scale: Size, key: jax.Array) -> Evidence:
     """The eigen-system from one singular value decomposition, against the dense Kronecker sum and its own eigenvalues.
 
     The dense matrix is built twice: as printed, with fractional powers of WWᵀ and WᵀW from their own eigenvalues; and

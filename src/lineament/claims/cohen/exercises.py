@@ -7,24 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ...theory import constant_alignment, end_to_end
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 from .networks import LOSSES, balanced_ensemble, balanced_layers, gradient_of, random_problem
 
 
-@claim(
-    "cohen-x1",
-    place="Exercise 1",
-    title="With one output, the gradient along the map counts n-fold",
-    statement=r"\dot w=-\|w\|^{2-\frac2n}\left(\nabla\ell(w)+(n-1)\,\frac{ww^\top}{\|w\|^2}\nabla\ell(w)\right)",
-    quick="2 s",
-    full="5 s",
-)
-def one_output(scale: Scale, key: jax.Array) -> Evidence:
+def one_output(scale: Size, key: jax.Array) -> Evidence:
     """The simplified field against the general one of Theorem 1, and against the product rule on balanced layers.
 
     Random maps and gradients, depths 1 to 8, up to 50 inputs, ‖w‖ from 1e-6 to 1e6; errors relative to the field.
@@ -92,16 +85,7 @@ class _Symmetric:
         return W @ W.T
 
 
-@claim(
-    "cohen-x2",
-    place="Exercise 2",
-    title="The symmetric product has dynamics of its own, without any balance",
-    statement=r"\dot W_s=-\left(\nabla\ell+\nabla\ell^\top\right)W_s-W_s\left(\nabla\ell+\nabla\ell^\top\right),"
-    r"\qquad W_s=WW^\top",
-    quick="10 s",
-    full="60 s",
-)
-def symmetric_network(scale: Scale, key: jax.Array) -> Evidence:
+def symmetric_network(scale: Size, key: jax.Array) -> Evidence:
     """The equation for W_s = WWᵀ alone, in NumPy, against gradient flow of W, on losses with unsymmetric gradients.
 
     W has fewer, as many, or more columns than rows; the gap is relative to ‖W_s‖ at each time.
@@ -155,15 +139,7 @@ class _Linear(problems.Problem):
         return problems.Optimum(None, -np.inf)
 
 
-@claim(
-    "cohen-x5",
-    place="Exercise 5",
-    title="Under constant alignment the ratios of singular values grow exponentially at two layers",
-    statement=r"\sigma_r(t)=\epsilon\,e^{2c_rt},\qquad\frac{\sigma_r(t)}{\sigma_{r'}(t)}=e^{2(c_r-c_{r'})t}",
-    quick="12 s",
-    full="40 s",
-)
-def constant_alignment_ratios(scale: Scale, key: jax.Array) -> Evidence:
+def constant_alignment_ratios(scale: Size, key: jax.Array) -> Evidence:
     """Networks on the linear loss −⟨C, W⟩ from ε UVᵀ, on which the assumption holds exactly, against the closed forms.
 
     C has positive and negative singular coefficients c_r in random directions. Layers are followed to 1e-10, at n ≥ 3

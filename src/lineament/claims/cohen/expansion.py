@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, measure, models, problems, train
+from ... import measure, models, problems, train
+from ...core import ensembles
 from ...data.mnist import Digits, has_mnist, mnist, small_digits
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ...models.conv import dense_parameters
-from .. import figure as fig
-from ..evidence import Evidence, at_most
-from ..registry import Scale, claim
+from ..sizes import Size
 
 MOMENTUM, BATCH = 0.9, 64  # of TensorFlow's tutorial network, which the authors expanded
 
@@ -28,14 +29,14 @@ class Trained(NamedTuple):
     maps: list[models.Images]
 
 
-def _data(scale: Scale) -> tuple[Digits, models.Conv, int]:
+def _data(scale: Size) -> tuple[Digits, models.Conv, int]:
     """Images, the plain network for them, and the number of steps: MNIST at full scale, where it can be had."""
     if scale == "full" and has_mnist():
         return mnist(), models.Conv((28, 28, 1), (32, 64), (512, 10), kernel=5), 4000
     return small_digits(), models.Conv((8, 8, 1), (8, 16), (32, 10), kernel=3), 230 if scale == "quick" else 1150
 
 
-def _remarks(digits: Digits, scale: Scale) -> list[str]:
+def _remarks(digits: Digits, scale: Size) -> list[str]:
     if scale == "quick" or digits.name == "MNIST":
         return [f"Images: {digits.name}."]
     return [f"Images: {digits.name}, since MNIST was not found (LINEAMENT_DATA); the paper used MNIST."]
@@ -62,17 +63,7 @@ def _train(
     return Trained(run.step.values, run.loss.values, [net.end_to_end(last[member]) for member in range(len(keys))])
 
 
-@claim(
-    "cohen-f1r",
-    place="Figure 1, right",
-    title="A convolutional network whose dense layers are each replaced by two trains faster",
-    statement=r"W\ \to\ W_2W_1\ \mathrm{in\ every\ dense\ layer:}\quad "
-    r"L_{\mathrm{expanded}}(s)<L_{\mathrm{plain}}(s)\ \mathrm{after\ equally\ many\ steps}\ s",
-    kind="experiment",
-    quick="25 s",
-    full="5 min on a GPU",
-)
-def expanded_network_trains_faster(scale: Scale, key: jax.Array) -> Evidence:
+def expanded_network_trains_faster(scale: Size, key: jax.Array) -> Evidence:
     """Training loss of a plain and an expanded network from the same function, on the same batches, at equal steps.
 
     Descent with momentum 0.9 and batches of 64, as in the tutorial network the authors took; the inserted matrices are
@@ -140,17 +131,7 @@ def _loss_panel(runs: dict[int, Trained], logs: dict[int, np.ndarray], size: int
     return fig.Panel(tuple(marks), "steps", "training loss", title, y_scale="log")
 
 
-@claim(
-    "cohen-s44",
-    place="Section 4.4",
-    title="Expanded layers end with lower effective rank and survive truncation better",
-    statement=r"W\ \to\ W_n\cdots W_1\ \mathrm{in\ every\ dense\ layer:\ lower\ effective\ rank\ after\ training,}"
-    r"\ \mathrm{higher\ accuracy\ at\ equal\ size}",
-    kind="experiment",
-    quick="25 s",
-    full="5 min on a GPU",
-)
-def expanded_network_compresses(scale: Scale, key: jax.Array) -> Evidence:
+def expanded_network_compresses(scale: Size, key: jax.Array) -> Evidence:
     """Plain networks and ones with dense layers of three factors, from the same function, truncated after training.
 
     The first dense layer is cut to its leading singular values, rank by rank, and stored as two thin factors; test

@@ -4,25 +4,16 @@ import jax
 import numpy as np
 
 from ... import models, problems, starts, train
-from .. import figure as fig
-from ..evidence import Evidence, at_least
+from ...evidence import Evidence, at_least
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .acceleration import START, first_step
 
 TARGET = 1e-5  # how near the optimum counts as reached
 
 
-@claim(
-    "cohen-f1l",
-    place="Figure 1, left",
-    title="On ℓ4 regression, linear networks of two or three layers train faster than the linear model",
-    statement=r"\ell(w)=\frac1{4m}\sum_{i=1}^m(w^\top x_i-y_i)^4,\qquad w=W_n\cdots W_1,\quad n=1,2,3",
-    kind="experiment",
-    quick="13 s",
-    full="1 h",
-)
-def faster_with_depth(scale: Scale, key: jax.Array) -> Evidence:
+def faster_with_depth(scale: Size, key: jax.Array) -> Evidence:
     """Each depth at its best step size from a grid, from near zero, until the loss is within 1e-5 of its optimum.
 
     The data of the figure (gas sensors, ethanol) do not come with this package. In its place: a synthetic ill-scaled

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import landscape, layers
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 from .losses import LINKS, Loss, random_loss
 
 USUAL = ("square", "quartic", "logistic", "cosine")
@@ -22,15 +22,7 @@ def _random_widths(rng: np.random.Generator, n: int, shape: tuple[int, int]) -> 
     return (shape[1], *rng.integers(min(shape), min(shape) + 3, n - 1).tolist(), shape[0])
 
 
-@claim(
-    "cohen-p1",
-    place="Proposition 1",
-    title="The overparameterised objective is non-convex unless the loss is constant",
-    statement=r"\ell(0)\neq\min\ell\ \Rightarrow\ \phi(W_1,\ldots,W_n)=\ell(W_n\cdots W_1)\ \mathrm{is\ not\ convex}",
-    quick="2 s",
-    full="30 s",
-)
-def nonconvexity(scale: Scale, key: jax.Array) -> Evidence:
+def nonconvexity(scale: Size, key: jax.Array) -> Evidence:
     """For random losses, convex and not, an explicit segment whose midpoint lies above its chord, beyond rounding.
 
     Shapes from 1×1 to 5×5 and depths 2 to 6. First losses that are not least at 0; then those that are, the case the
@@ -107,15 +99,7 @@ def _profiles(s: np.ndarray, names: tuple[str, ...], found: list) -> tuple[fig.M
     return (*lines, fig.reference([0, 1], [0, 0], "chord"))
 
 
-@claim(
-    "cohen-p3",
-    place="Proposition 3",
-    title="The origin is a non-strict saddle from three layers on; with two it is strict exactly if ∇ℓ(0) ≠ 0",
-    statement=r"n\ge3:\ \nabla\phi(0)=0,\ \nabla^2\phi(0)=0,\ \inf_{\|(W_1,\ldots,W_n)\|<r}\phi<\phi(0)\ \forall r>0",
-    quick="6 s",
-    full="60 s",
-)
-def origin_is_a_saddle(scale: Scale, key: jax.Array) -> Evidence:
+def origin_is_a_saddle(scale: Size, key: jax.Array) -> Evidence:
     """Gradient and Hessian of φ at the origin, exactly, and layers ever nearer to it at which φ is lower.
 
     Losses have a gradient at 0, or none there and yet no local minimum (an indefinite form, a cubic). The Hessian is

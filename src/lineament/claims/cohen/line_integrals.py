@@ -5,11 +5,11 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import circulation, end_to_end
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 from .losses import EPS, random_loss
 
 
@@ -53,16 +53,7 @@ OTHER_CASES = (
 )
 
 
-@claim(
-    "cohen-r1",
-    place="Remark 1",
-    title="The end-to-end dynamics are no gradient flow, except in four special cases",
-    statement=r"\oint\left\langle\sum_{j=1}^{n}[WW^\top]^{\frac{j-1}{n}}\nabla\ell(W)[W^\top W]^{\frac{n-j}{n}},dW"
-    r"\right\rangle\neq0",
-    quick="4 s",
-    full="60 s",
-)
-def no_gradient_field(scale: Scale, key: jax.Array) -> Evidence:
+def no_gradient_field(scale: Size, key: jax.Array) -> Evidence:
     """Line integrals of the field around random parallelograms, against the error of their quadrature.
 
     Each case takes the largest of several loops, relative to the integral of |field| along it. Where the field is said

@@ -4,26 +4,17 @@ import jax
 import numpy as np
 from scipy import optimize, special
 
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ...theory import certificates as theory
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 Shape = tuple[int, int]
 DIMENSIONS = (2, 10, 100)
 
 
-@claim(
-    "cohen-e1",
-    place="Example 1, Exercise 3",
-    title="On whitened data a map has deficiency margin δ exactly within σ_min − δ of the global minimiser",
-    statement=r"\min\{\|W'-\Lambda_{yx}\|_F:\sigma_{\min}(W')\le\delta\}=\max\{0,\sigma_{\min}(\Lambda_{yx})-\delta\},"
-    r"\qquad \|W-\Lambda_{yx}\|_F<\sigma_{\min}(\Lambda_{yx})-\delta",
-    quick="1 s",
-    full="2 min",
-)
-def deficiency_margin(scale: Scale, key: jax.Array) -> Evidence:
+def deficiency_margin(scale: Size, key: jax.Array) -> Evidence:
     """The nearest deficient map by constrained minimisation, and Definition 3 on the loss of whitened data itself.
 
     σ_min(W') ≤ δ says that a unit vector v has ‖W'v‖ ≤ δ (of W'ᵀ, for wide maps). The distance is minimised over W'

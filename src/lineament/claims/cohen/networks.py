@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ... import ensembles, problems
+from ... import problems
+from ...core import ensembles
 from ...theory import layers
 from ..instances import rotation
 

@@ -6,13 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, starts, train
+from ... import models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import two_by_two
 from ...theory.singular_flow import singular_flow
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 NORMS: tuple[two_by_two.Norm, ...] = ("spectral", "frobenius", "nuclear")
 DEPTHS = (2, 3)
@@ -40,16 +41,7 @@ class Path(NamedTuple):
         return two_by_two.size(self.W, norm) - two_by_two.norm_bound(self.start, self.loss, norm, self.sign)
 
 
-@claim(
-    "cohen-p5",
-    place="Proposition 5, Exercise 4",
-    title="Fitting the observed entries drives every norm of the map to infinity",
-    statement=r"\det W_{n:1}(0)>0\ \Rightarrow\ \|W_{n:1}(t)\|\ge c\left(\ell(W_{n:1}(t))-\ell^*\right)^{-1/2}+c',"
-    r"\qquad t\ge0",
-    quick="17 s",
-    full="2 min",
-)
-def norms_diverge(scale: Scale, key: jax.Array) -> Evidence:
+def norms_diverge(scale: Size, key: jax.Array) -> Evidence:
     """Balanced flows on the task of the proof, norms against c ℓ^{−1/2} + c' with c = (2m)^{−1/2}, c' = −1.
 
     These constants serve spectral, Frobenius and nuclear norm, every d and both signs of the determinant (Exercise 4),

@@ -9,13 +9,14 @@ import numpy as np
 from scipy.fft import dct
 from scipy.linalg import block_diag
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import analytic_svd
 from ...theory.singular_flow import singular_flow
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 from .networks import LOSSES, balanced_ensemble, gradient_of, map_with_values, random_problem
 
 
@@ -43,15 +44,7 @@ def _tail(samples: np.ndarray) -> np.ndarray:
     return coefficients[-len(samples) // 4 :].max(axis=0) / coefficients.max()
 
 
-@claim(
-    "cohen-p4",
-    place="Proposition 4",
-    title="The end-to-end matrix has an analytic singular value decomposition along the flow",
-    statement=r"W_{n:1}(t)=U(t)\,S(t)\,V(t)^\top,\qquad U,\,S,\,V\ \mathrm{analytic\ in}\ t",
-    quick="8 s",
-    full="60 s",
-)
-def analytic_decomposition(scale: Scale, key: jax.Array) -> Evidence:
+def analytic_decomposition(scale: Size, key: jax.Array) -> Evidence:
     """Networks whose singular values cross on the way, sampled at Chebyshev points, where analyticity can be seen.
 
     The coefficients of an analytic function fall geometrically, those of one with kinks as k⁻². Branches tracked by
@@ -115,15 +108,7 @@ def _branches_figure(times: np.ndarray, s: np.ndarray, U: np.ndarray, library: n
     )  # fmt: skip
 
 
-@claim(
-    "cohen-t3",
-    place="Theorem 3",
-    title="Each singular value moves by its own power times the descent along its component",
-    statement=r"\dot\sigma_r=n\left(\sigma_r^2\right)^{1-\frac1n}\left\langle-\nabla\ell(W),u_rv_r^\top\right\rangle",
-    quick="15 s",
-    full="4 min",
-)
-def singular_value_dynamics(scale: Scale, key: jax.Array) -> Evidence:
+def singular_value_dynamics(scale: Size, key: jax.Array) -> Evidence:
     """Tracked singular values of trained networks, differentiated numerically, against the formula at each time.
 
     Branches are tracked over seven samples 1e-4 apart around each of many times, and differentiated by the central
@@ -201,15 +186,7 @@ SIGN = train.Record(
 )  # fmt: skip
 
 
-@claim(
-    "cohen-l2",
-    place="Lemma 2",
-    title="The sign of the determinant never changes",
-    statement=r"\mathrm{sign}\,\det W_{n:1}(t)=\mathrm{sign}\,\det W_{n:1}(0)\quad(d_0=d_n,\ n\ge2)",
-    quick="20 s",
-    full="3 min",
-)
-def determinant_keeps_its_sign(scale: Scale, key: jax.Array) -> Evidence:
+def determinant_keeps_its_sign(scale: Size, key: jax.Array) -> Evidence:
     """Balanced networks pulled towards targets of the other sign, from well-conditioned and from near-singular starts.
 
     The determinant is taken layer by layer, so that it is not lost in rounding of the product. Where the least

@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Check, Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...models.tensor import matricisation_values
-from .. import figure as fig
-from ..evidence import Check, Evidence, at_least, at_most, within
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 
 MISFIT = 1e-6  # half the summed squared misfit at which training ends; every truth has norm 1
 
@@ -116,17 +117,7 @@ def _numbers(run: Runs, tasks: Tasks, found: np.ndarray, rank: str) -> dict[str,
     }
 
 
-@claim(
-    "cohen-s5cp",
-    place="Section 5",
-    title="A tensor factorisation learns components one by one and finds tensors of low CP rank",
-    statement=r"T=\sum_{r=1}^{R}w_r^1\otimes\cdots\otimes w_r^N,\quad w_r^n(0)\approx0:\quad "
-    r"\|w_r^1\otimes\cdots\otimes w_r^N\|\ \mathrm{rise\ one\ by\ one}",
-    kind="experiment",
-    quick="15 s",
-    full="10 min on a GPU",
-)
-def cp_components(scale: Scale, key: jax.Array) -> Evidence:
+def cp_components(scale: Size, key: jax.Array) -> Evidence:
     """Completion of tensors of low CP rank by a factorisation wide enough for any, from small and large starts.
 
     All entries of a start have standard deviation 1e-3, or 0.1 for contrast. A component counts as found when its norm
@@ -155,17 +146,7 @@ def cp_components(scale: Scale, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-@claim(
-    "cohen-s5ht",
-    place="Section 5",
-    title="A hierarchical tensor factorisation learns components one by one and finds low hierarchical rank",
-    statement=r"T^{\nu}_q=\sum_{r=1}^{R}V^{\nu}_{qr}\,T^{a}_r\otimes T^{b}_r,\quad V^\nu(0)\approx0:\quad "
-    r"\mathrm{rank}\,[T]_\nu\ \mathrm{stays\ low}",
-    kind="experiment",
-    quick="15 s",
-    full="10 min on a GPU",
-)
-def tree_components(scale: Scale, key: jax.Array) -> Evidence:
+def tree_components(scale: Size, key: jax.Array) -> Evidence:
     """Completion of order-4 tensors of low hierarchical rank by a wide binary tree, from small and large starts.
 
     Truths are trees of low rank with orthonormal parts. The tree that is trained has more weights than entries are

@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Check, Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...measure.baselines import max_margin
-from .. import figure as fig
-from ..evidence import Check, Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 INPUTS, EXAMPLES = 100, 200
 STOP = 1e-2  # of the exponential loss
@@ -177,17 +178,7 @@ def diagonal(depth: int) -> tuple[models.Diagonal, Start]:
     return net, lambda scale, key: net.start(scale)
 
 
-@claim(
-    "gissin-f6",
-    place="Figure 6",
-    title="Deep diagonal classifiers find the sparse truth, the better the smaller the start",
-    statement=r"\sigma=w_+^N-w_-^N,\quad\ell=\frac1n\sum_je^{-y_j\langle\sigma,x_j\rangle},\quad "
-    r"y_j=\mathrm{sign}\langle\sigma^*,x_j\rangle,\quad\sigma^*\propto(8,4,2,1,0,\ldots)",
-    kind="experiment",
-    quick="6 s",
-    full="6 min",
-)
-def diagonal_classifiers(scale: Scale, key: jax.Array) -> Evidence:
+def diagonal_classifiers(scale: Size, key: jax.Array) -> Evidence:
     """Gradient descent until the loss is below 0.01, from several scales and at several depths.
 
     The correlation is the cosine of σ with the truth. Descent stops long before it has the largest margin, so that
@@ -218,17 +209,7 @@ def circular(depth: int) -> tuple[models.Circular, Start]:
     return net, lambda scale, key: net.start(key, scale)
 
 
-@claim(
-    "gissin-f7",
-    place="Figure 7",
-    title="Deep convolutional classifiers find the few frequencies of the truth",
-    statement=r"\hat\sigma=\hat w_1\circ\cdots\circ\hat w_N,\quad "
-    r"\ell=\frac1n\sum_je^{-y_j\langle\sigma,x_j\rangle},\quad|\hat\sigma^*|\propto(3,4,6,12,0,\ldots)",
-    kind="experiment",
-    quick="6 s",
-    full="12 min",
-)
-def convolutional_classifiers(scale: Scale, key: jax.Array) -> Evidence:
+def convolutional_classifiers(scale: Size, key: jax.Array) -> Evidence:
     """As for diagonal networks, with a truth of four frequencies and random normal starts.
 
     By Parseval the correlation is the same in the frequency domain. Three times the paper's nine repeats are run at

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import models, problems
-from .. import figure as fig
-from ..evidence import Evidence, at_most
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 
 def network(layers: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -21,15 +21,7 @@ def network(layers: np.ndarray, X: np.ndarray) -> np.ndarray:
     return hidden @ layers[-1]
 
 
-@claim(
-    "gissin-lemma",
-    place="Appendix G, Lemma",
-    title="A circular convolutional network is a diagonal network in the frequency domain",
-    statement=r"\hat\sigma=\mathrm{diag}(\hat w_1)\cdots\mathrm{diag}(\hat w_{N-1})\,\hat w_N",
-    quick="2 s",
-    full="30 s",
-)
-def fourier_identity(scale: Scale, key: jax.Array) -> Evidence:
+def fourier_identity(scale: Size, key: jax.Array) -> Evidence:
     """Networks run by their definition, against the product of the layers' Fourier coefficients.
 
     The weights σ of the induced model are read off by running the network on unit vectors. Random layers of several

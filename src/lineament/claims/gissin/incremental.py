@@ -5,10 +5,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from .. import figure as fig
-from ..evidence import Evidence, at_most
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import classification, quadratic_bias, sensing
 from .readings import overlaps
 
@@ -30,27 +30,27 @@ class Curves(NamedTuple):
         return np.array([overlaps(each[:, : len(self.goals)], self.goals, share) for each in self.values])
 
 
-def _sensing(scale: Scale, key: jax.Array) -> Curves:
+def _sensing(scale: Size, key: jax.Array) -> Curves:
     setting = sensing.SETTINGS[scale]
     data = sensing.measurements(generator(key), setting, setting.measurements[0])
     run = sensing.descend(data, 4, setting, key)
     return Curves("sensing, N = 4", run.steps, run.top, sensing.VALUES, 0.5)
 
 
-def _quadratic(scale: Scale, key: jax.Array) -> Curves:
+def _quadratic(scale: Size, key: jax.Array) -> Curves:
     setting = quadratic_bias.SETTINGS[scale]
     run = quadratic_bias.descend(generator(key), setting, setting.examples[-1], True)
     return Curves("quadratic network", run.time / 16 / quadratic_bias.STEP, run.top, quadratic_bias.VALUES, 0.5)
 
 
-def _diagonal(scale: Scale, key: jax.Array) -> Curves:
+def _diagonal(scale: Size, key: jax.Array) -> Curves:
     setting = classification.Setting((3,), (START,), REPEATS[scale], 1e-2, 100_000)
     X, y = classification.examples(generator(key), classification.sparse_truth(), setting.repeats)
     run = classification.descend(*classification.diagonal(3), X, y, setting, key)
     return Curves("diagonal, N = 3", run.steps, _ordered(np.abs(run.weights[0])), np.ones(4), 1.0)
 
 
-def _circular(scale: Scale, key: jax.Array) -> Curves:
+def _circular(scale: Size, key: jax.Array) -> Curves:
     slow = 1 if scale == "quick" else 10
     setting = classification.Setting((3,), (START,), REPEATS[scale], 1e-2 / slow, 50_000 * slow)
     X, y = classification.examples(generator(key), classification.low_frequencies(), setting.repeats)
@@ -67,17 +67,7 @@ def _ordered(paths: np.ndarray) -> np.ndarray:
     return np.take_along_axis(paths, order, axis=2)
 
 
-@claim(
-    "gissin-f1",
-    place="Figure 1",
-    title="Four deep models learn their values one after the other",
-    statement=r"\mathrm{sensing,\ quadratic,\ diagonal,\ convolutional\ networks}:\quad "
-    r"\sigma_{i+1}\ll\sigma_{i+1}^*\ \mathrm{when}\ \sigma_i\ \mathrm{is\ learnt}",
-    kind="experiment",
-    quick="9 s",
-    full="6 min",
-)
-def incremental_curves(scale: Scale, key: jax.Array) -> Evidence:
+def incremental_curves(scale: Size, key: jax.Array) -> Evidence:
     """The five largest values along gradient descent on few examples, in the paper's four panels.
 
     Phases are separate if the next value has come at most a quarter of its way (the s of Definition 1) when a value is

@@ -4,11 +4,11 @@ import jax
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ...theory import phases
-from .. import figure as fig
-from ..evidence import Evidence, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 S, F = 0.1, 0.9  # of the figures
 
@@ -36,16 +36,7 @@ def _simulate(start: float, targets: tuple[float, float], s: float, f: float, de
     return bool(run.t_events[0].size)
 
 
-@claim(
-    "gissin-d1",
-    place="Definition 1",
-    title="Whether two values are learnt one after the other is decided exactly by the closed forms",
-    statement=r"\exists t:\ \sigma_j(t)\le s\,\sigma_j^*<f\,\sigma_i^*\le\sigma_i(t),\qquad "
-    r"s\in(0,\tfrac14),\ f\in(\tfrac34,1),\ \sigma_0<\sigma_j^*<\sigma_i^*",
-    quick="4 s",
-    full="45 s",
-)
-def incremental_learning(scale: Scale, key: jax.Array) -> Evidence:
+def incremental_learning(scale: Size, key: jax.Array) -> Evidence:
     """The exact decision against brute force: both modes integrated in time until one of them passes its mark.
 
     Random targets, fractions, depths from 1 (where no pair is ever incremental) to infinity and starts over ten

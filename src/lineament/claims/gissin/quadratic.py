@@ -6,28 +6,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ...theory import modes, quadratic
-from .. import figure as fig
-from ..evidence import Evidence, at_most
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 
 WEIGHTS = train.Record("weights", lambda model, problem, weights: weights[0], ("unit", "input"))
 BIAS = train.Record("bias", lambda model, problem, weights: model.end_to_end(weights).bias)
 
 
-@claim(
-    "gissin-t5",
-    place="Theorem 5, Appendix F",
-    title="Quadratic networks move by the modes of depth 2, coupled through the trace and the bias",
-    statement=r"W_0^\top W_0=\sigma_0I:\quad\mathrm{variance\ loss:}\ \dot\sigma_i=\sigma_i(\sigma_i^*-\sigma_i);\quad "
-    r"\mathrm{squared\ loss:}\ \dot\sigma_i=\sigma_i\left(\sigma_i^*-\sigma_i+\tfrac12u\right),"
-    r"\ u=\sum_j(\sigma_j^*-\sigma_j)+b^*-b;\quad\mathrm{with\ a\ bias:}\ \dot b=u",
-    quick="9 s",
-    full="60 s",
-)
-def population_flow(scale: Scale, key: jax.Array) -> Evidence:
+def population_flow(scale: Size, key: jax.Array) -> Evidence:
     """Gradient flow over all Gaussian inputs against the equations of Appendix F, solved by SciPy.
 
     Targets are dense with random spectra, repeated values and zeros among them; the bias starts anywhere. The losses in

@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import quadratic
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 from .quadratic import WEIGHTS, spectrum
 from .readings import crossing, overlaps
 
@@ -68,17 +69,7 @@ def descend(rng: np.random.Generator, setting: Setting, count: int, bias: bool) 
     return Run(run.time.values, spectrum(W)[..., :5], np.sum(error**2, axis=(1, 2)) / np.sum(VALUES**2))
 
 
-@claim(
-    "gissin-f5",
-    place="Figure 5",
-    title="A trainable bias makes a quadratic network learn its values in turn, and at low rank",
-    statement=r"f(x)=\langle W^\top W,xx^\top\rangle+b,\quad "
-    r"\sigma(W^{*\top}W^*)=(1,\tfrac12,\tfrac13,\tfrac14,0,\ldots)",
-    kind="experiment",
-    quick="8 s",
-    full="6 min",
-)
-def with_and_without_bias(scale: Scale, key: jax.Array) -> Evidence:
+def with_and_without_bias(scale: Size, key: jax.Array) -> Evidence:
     """Gradient descent with and without a bias, on examples that fix the solution and on too few of them.
 
     How far values are learnt together is read off as the *overlap*: how much of the next value is learnt when a value

@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, measure, models, problems, starts, train
+from ... import measure, models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Check, Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import modes, units
-from .. import figure as fig
-from ..evidence import Check, Evidence, at_least, at_most, within
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .readings import crossing
 
 VALUES = np.array([12.0, 6.0, 4.0, 3.0])
@@ -99,17 +100,7 @@ def lateness(run: Run, depth: int, setting: Setting) -> np.ndarray:
     return np.array(found) / forecast
 
 
-@claim(
-    "gissin-f4",
-    place="Figure 4",
-    title="Depth recovers a low-rank matrix from few measurements, one singular value after the other",
-    statement=r"y_k=\langle A_k,W^*\rangle,\ k\le m<d^2,\ \sigma(W^*)=(12,6,4,3,0,\ldots):\quad "
-    r"\mathrm{depth}\ 1\ \mathrm{fails},\ \mathrm{deeper\ networks\ recover}\ W^*",
-    kind="experiment",
-    quick="9 s",
-    full="40 min",
-)
-def deep_sensing(scale: Scale, key: jax.Array) -> Evidence:
+def deep_sensing(scale: Size, key: jax.Array) -> Evidence:
     """Gradient descent on a few Gaussian measurements, with the closed solution of each mode over it.
 
     The relative error is ‖W − W*‖²/‖W*‖², by its median over repeats. Half-rise times are those of ⟨u_i, W v_i⟩, u_i

@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 DEPTH = 5
 CHOSEN = 0.1  # a feature counts as chosen once its weight exceeds this
@@ -99,17 +100,7 @@ def agreement(a: np.ndarray, b: np.ndarray) -> float:
     return len(np.intersect1d(a, b)) / min(len(a), len(b)) if len(a) and len(b) else np.nan
 
 
-@claim(
-    "gissin-f3",
-    place="Appendix D, Figure 3",
-    title="The deep toy model first chooses the features that orthogonal matching pursuit chooses",
-    statement=r"\sigma=w_+^5-w_-^5:\quad\frac{|\{\mathrm{first}\ s\ \mathrm{of\ the\ toy\ model}\}\cap "
-    r"\{\mathrm{first}\ s\ \mathrm{of\ OMP}\}|}{s}\approx1\ \mathrm{for\ small}\ s",
-    kind="experiment",
-    quick="5 s",
-    full="25 min",
-)
-def like_matching_pursuit(scale: Scale, key: jax.Array) -> Evidence:
+def like_matching_pursuit(scale: Size, key: jax.Array) -> Evidence:
     """The first s features of each, on random dictionaries and hidden vectors with s values.
 
     A feature of the toy model is chosen when its weight first exceeds 0.1 in size. A run that ends before it has chosen

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 DEPTHS = np.array([2.0, 2.1, 2.5, 3.0, 3.5, 4.0, 6.0, 10.0, 30.0, 100.0])
 
@@ -36,18 +36,7 @@ def _largest(start: jax.Array, target: jax.Array, step: jax.Array, depth: jax.Ar
     return jax.lax.fori_loop(0, steps, one, (start ** (1 / depth), start / target))[1]
 
 
-@claim(
-    "gissin-lc",
-    place="Lemma 1, Appendix C",
-    title="Small enough steps never overshoot, and depth widens the gap between the first steps of large and small",
-    statement=r"N\ge2,\ \sigma_i(0)<\sigma_i^*,\ \eta\le\left(\frac1{\sigma_1^*}\right)^{2-2/N}\ \Rightarrow\ "
-    r"\forall t:\ \sigma_i(t)\le\sigma_i^*;\qquad "
-    r"r_i=\frac{\sigma_i}{\sigma_i^*}:\ \frac{r_i(1)-r_i(0)}{r_j(1)-r_j(0)}\approx "
-    r"\left(\frac{\sigma_i^*}{\sigma_j^*}\right)^{\frac{N-1}N}",
-    quick="2 s",
-    full="20 s",
-)
-def single_steps(scale: Scale, key: jax.Array) -> Evidence:
+def single_steps(scale: Size, key: jax.Array) -> Evidence:
     r"""Descent on the normalised loss by automatic differentiation, over a grid of depths, ratios, starts and steps.
 
     Lemma 1 holds, and its step is the largest: at 1% above it starts just below the target pass it, at every depth.

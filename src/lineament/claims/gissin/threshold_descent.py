@@ -4,31 +4,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import phase_bounds, phase_descent, phases, units
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 LONGEST = 1500  # steps of the runs by which the thresholds are confirmed
 ASIDE = np.array([-1e-7, 1e-7, 0.01, 0.1, 0.5, 1.0])  # relative distance of their starts from the threshold
 DRAWN = {"ratio": 1.5, "s": 0.2, "f": 0.8, "c": 0.6}  # the setting of the figure's runs
 
 
-@claim(
-    "gissin-t3",
-    place="Theorem 3, Appendix B",
-    title="By gradient descent at depth two, too, the largest incremental start is exponentially small",
-    statement=r"\eta\le\frac{c}{\sigma_1^*},\ c<2(\sqrt2-1),\ R=\frac{\sigma^*}{\sigma_1^*}:\quad "
-    r"\frac12\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{2rf}\frac{s}{1-s}\right)^{\frac1{A-1}}\le\sigma_0^{th}\le "
-    r"\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{f}\frac{s}{1-s}\right)^{\frac1{B-1}},\quad "
-    r"A=\frac{\ln(1-cR_i+c^2R_i^2)}{\ln(1-cR_j-c^2R_j^2/4)},\ "
-    r"B=\frac{\ln(1-cR_i-c^2R_i^2/4)}{\ln(1-cR_j+c^2R_j^2)}",
-    quick="6 s",
-    full="40 s",
-)
-def largest_start_by_descent(scale: Scale, key: jax.Array) -> Evidence:
+def largest_start_by_descent(scale: Size, key: jax.Array) -> Evidence:
     """The exact upper end of the incremental starts, confirmed by descent, against both printed bounds.
 
     Each step of descent is a rising function of the start, so the incremental starts are a union of windows, one for

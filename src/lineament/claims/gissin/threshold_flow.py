@@ -5,29 +5,19 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import modes, phase_bounds, phases, units
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .phases import depths
 
 ROUNDING = -1e-12  # a bound may be touched to rounding
 
 
-@claim(
-    "gissin-t2",
-    place="Theorem 2, Appendix A",
-    title="The largest incremental start is exponentially small at depth two and polynomially small beyond",
-    statement=r"N=2:\ s\sigma_j^*\left(\frac{s}{rf}\right)^{\frac{1}{(1-f)(r-1)}}\le\sigma_0^{th}\le "
-    r"s\sigma_j^*\left(\frac{s}{rf}\right)^{\frac{1-s}{r-1}};\quad "
-    r"N\ge3:\ s\sigma_j^*\left(\frac{(1-f)(r-1)}{1+(1-f)(r-1)}\right)^{\frac{N}{N-2}}\le\sigma_0^{th}\le "
-    r"s\sigma_j^*\left(\frac{r-1}{r-s}\right)^{\frac{N}{N-2}}",
-    quick="8 s",
-    full="30 s",
-)
-def largest_start(scale: Scale, key: jax.Array) -> Evidence:
+def largest_start(scale: Size, key: jax.Array) -> Evidence:
     """The exact threshold, confirmed by two integrations, against both printed bounds over the whole range.
 
     The exact value comes from the closed forms. It is confirmed (1) by SciPy, which integrates one mode along the

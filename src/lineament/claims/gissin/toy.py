@@ -5,12 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ... import ensembles, models, problems, starts, train
+from ... import models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ...theory import modes, units
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
 from ..instances import generator, rotation, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 DEPTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 10.0, 100.0, np.inf)
 
@@ -24,19 +25,7 @@ def _integrate(times: np.ndarray, target: float, start: float, depth: float) -> 
     return np.exp(found.y[0])
 
 
-@claim(
-    "gissin-t1",
-    place="Theorem 1",
-    title="The toy model has a closed solution at every depth",
-    statement=r"\dot\sigma = \sigma^{2-2/N}(\sigma^*-\sigma),\;\sigma(0)=\sigma_0:\quad "
-    r"N=1:\ \sigma^*+(\sigma_0-\sigma^*)e^{-t};\quad "
-    r"N=2:\ \frac{\sigma_0\sigma^*e^{\sigma^*t}}{\sigma_0(e^{\sigma^*t}-1)+\sigma^*};\quad "
-    r"N\to\infty:\ t=\frac{1}{\sigma^{*2}}\ln\frac{\sigma(\sigma^*-\sigma_0)}{\sigma_0(\sigma^*-\sigma)}"
-    r"+\frac{1}{\sigma^*}\left(\frac1{\sigma_0}-\frac1\sigma\right)",
-    quick="3 s",
-    full="40 s",
-)
-def closed_solution(scale: Scale, key: jax.Array) -> Evidence:
+def closed_solution(scale: Size, key: jax.Array) -> Evidence:
     """The closed solution and its inverse against SciPy's integrator and against the printed forms.
 
     Random targets and starts, σ0/σ* log-uniform from 1e-12 to 10, at depths 1 to 100 and infinity, whole and not. Each
@@ -108,16 +97,7 @@ def _solution_figure(ratio: np.ndarray, depth: np.ndarray, gap: np.ndarray) -> f
     return fig.Figure((panel,), "The closed solution and an integrator agree to rounding at every depth and scale.", 1)
 
 
-@claim(
-    "gissin-f2",
-    place="Figure 2",
-    title="Depth and a small start separate the learning of large and small values",
-    statement=r"\sigma_i^*\in\{12,6,4,3\},\quad N\in\{1,2,3,4\},\quad\sigma_0\in\{0.1,\,0.001\}",
-    kind="experiment",
-    quick="5 s",
-    full="15 s",
-)
-def toy_curves(scale: Scale, key: jax.Array) -> Evidence:
+def toy_curves(scale: Size, key: jax.Array) -> Evidence:
     """Gradient descent on diagonal deep networks, with the closed solution over it, in the paper's eight panels.
 
     Descent follows the flow up to an error proportional to its step, so the gap is measured at three step sizes and
@@ -175,16 +155,7 @@ def _curves(time: np.ndarray, run: np.ndarray, forecast: np.ndarray, depth: int,
     return fig.Panel(tuple(marks), "time t", "σ(t)", f"N = {depth}, σ₀ = {start:g}")
 
 
-@claim(
-    "gissin-t4",
-    place="Theorem 4",
-    title="Deep matrix sensing moves each singular value as one scalar mode",
-    statement=r"W_i(0)=\sqrt[N]{\sigma_0}\,I,\ W^*\succeq0,\ \ell=\tfrac1{2N}\|W_N\cdots W_1-W^*\|_F^2"
-    r"\ \Rightarrow\ \dot\sigma_i=\sigma_i^{2-2/N}(\sigma_i^*-\sigma_i)",
-    quick="10 s",
-    full="60 s",
-)
-def sensing_follows_the_modes(scale: Scale, key: jax.Array) -> Evidence:
+def sensing_follows_the_modes(scale: Size, key: jax.Array) -> Evidence:
     """Gradient flow of full matrices from the identity, against the closed solution of each mode.
 
     Targets are dense, positive semi-definite, with random spectra, among them repeated values and zeros. What is

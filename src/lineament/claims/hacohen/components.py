@@ -6,10 +6,10 @@ import jax
 import numpy as np
 
 from ... import data, models
+from ...evidence import Evidence, at_least
+from ...evidence import figure as fig
 from ...measure import order
-from .. import figure as fig
-from ..evidence import Evidence, at_least
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .order import convolutional
 
@@ -17,17 +17,7 @@ WINDOW = 5  # of the moving average over epochs
 ASKED = 2500  # examples that are projected, at most
 
 
-@claim(
-    "hacohen-f5",
-    place="Figure 5, §3.3",
-    title="Accuracy on data projected to more principal components peaks later",
-    statement=r"t^*(P)=\mathrm{argmax}_t\ \mathrm{acc}\left(f_t(\mathrm{proj}_Px)\right),\quad "
-    r"P<P'\ \Rightarrow\ t^*(P)\le t^*(P')",
-    kind="experiment",
-    quick="9 s",
-    full="7 min on an H200, shared",
-)
-def projected_accuracy(scale: Scale, key: jax.Array) -> Evidence:
+def projected_accuracy(scale: Size, key: jax.Array) -> Evidence:
     """Convolutional networks trained on whole images and asked, after every epoch, about projected ones.
 
     The curve is the mean accuracy on the training set, smoothed over five epochs. A flat curve has its highest epoch

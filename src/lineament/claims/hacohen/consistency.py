@@ -6,11 +6,11 @@ import jax
 import numpy as np
 
 from ... import data, models
+from ...evidence import Evidence, at_least, within
+from ...evidence import figure as fig
 from ...measure import order
-from .. import figure as fig
-from ..evidence import Evidence, at_least, within
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .order import convolutional
 
@@ -56,17 +56,7 @@ def matched(accuracies: list[np.ndarray]) -> list[int]:
     return [int(np.argmax(curve >= level)) + 1 for curve in accuracies]
 
 
-@claim(
-    "hacohen-f7",
-    place="Figure 7, §4.3",
-    title="Whitening lowers the consistency of the learning order, most for the examples that are learnt first",
-    statement=r"c=r(a_1,a_2):\quad c_{\mathrm{white}}<c,\qquad "
-    r"(c-c_{\mathrm{white}})_{\mathrm{fastest}\ 20\%}>(c-c_{\mathrm{white}})_{\mathrm{all}}",
-    kind="experiment",
-    quick="13 s",
-    full="4 min on an H200",
-)
-def whitened_order(scale: Scale, key: jax.Array) -> Evidence:
+def whitened_order(scale: Size, key: jax.Array) -> Evidence:
     """Ensembles on original and ZCA-whitened images: one-layer linear networks, and convolutional ones.
 
     Networks on whitened images learn at another pace, so that the two are compared where they reach the same training
@@ -153,16 +143,7 @@ def _over_epochs(name: str, right: list[np.ndarray]) -> fig.Panel:
     return fig.Panel(tuple(marks), "epochs that count", "correlation of orders", name)
 
 
-@claim(
-    "hacohen-s54",
-    place="§5.4",
-    title="In a two-layer ReLU network the learning order is most consistent where overfitting begins",
-    statement=r"\mathrm{argmax}_t\ r\left(c_1^t,c_2^t\right)\approx\mathrm{argmax}_t\ \mathrm{acc}_{\mathrm{test}}(t)",
-    kind="experiment",
-    quick="6 s",
-    full="3 min on an H200, shared",
-)
-def consistency_and_overfitting(scale: Scale, key: jax.Array) -> Evidence:
+def consistency_and_overfitting(scale: Size, key: jax.Array) -> Evidence:
     """Two ensembles of two-layer ReLU networks; whether they agree, epoch by epoch, on which test examples are easy.
 
     At each epoch the share of networks that are right about a test example is correlated between the two ensembles. The

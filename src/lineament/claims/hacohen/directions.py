@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import data, ensembles, models, problems, train
+from ... import data, models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, within
+from ...evidence import figure as fig
 from ...measure import order
 from ...measure.compact import activation_free
-from .. import figure as fig
-from ..evidence import Evidence, at_least, within
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .order import convolutional
 from .training import Task
@@ -81,17 +82,7 @@ def along(
     return found
 
 
-@claim(
-    "hacohen-f4",
-    place="Figure 4, §3.2 and §3.3",
-    title="Networks converge, and agree with one another, first along the largest principal components",
-    statement=r"\frac{|w_j(t)-w_j^{\mathrm{opt}}|}{|w_j(0)-w_j^{\mathrm{opt}}|},\quad "
-    r"\frac{\mathrm{std}\,w_j(t)}{\mathrm{std}\,w_j(0)}\quad\mathrm{rise\ with}\ j",
-    kind="experiment",
-    quick="10 s",
-    full="2.5 min on an H200, shared",
-)
-def along_components(scale: Scale, key: jax.Array) -> Evidence:
+def along_components(scale: Size, key: jax.Array) -> Evidence:
     """Distance to the optimum and spread over networks, by component: dense, convolutional, whitened, non-linear.
 
     The loss is the square one, for which the optimum is least squares; under cross-entropy on separable data it is at

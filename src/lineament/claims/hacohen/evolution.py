@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import pc_bias
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 from .one_step import descended
 from .setting import Task, limit_start, steady_step, task, train_all, two_layers, wide_start
 
@@ -28,15 +28,7 @@ class Wide(NamedTuple):
     gap: np.ndarray
 
 
-@claim(
-    "hacohen-eq10",
-    place="Equations 4 and 10",
-    title="Each principal component converges on its own, at a rate of depth times its eigenvalue",
-    statement=r"w_j^{s+1}=\lambda_j^s w_j^0+(1-\lambda_j^s)\frac{m_j}{d_j},\quad\lambda_j=1-\mu Ld_j",
-    quick="6 s",
-    full="70 s on one core",
-)
-def evolution(scale: Scale, key: jax.Array) -> Evidence:
+def evolution(scale: Size, key: jax.Array) -> Evidence:
     """Trained maps against eq. 10 over width, norm of the optimum, time and depth.
 
     One layer first, where the statement must be exact: it is with w_j^s on the left. Then two-layer networks from
@@ -118,7 +110,7 @@ def _gaps(the_task: Task, maps: np.ndarray, size: float, step: float, depth: int
     return np.linalg.norm(maps - forecast, axis=(1, 2)) / np.linalg.norm(size * the_task.direction - maps[0])
 
 
-def _widths(rng: np.random.Generator, the_task: Task, scale: Scale) -> Wide:
+def _widths(rng: np.random.Generator, the_task: Task, scale: Size) -> Wide:
     widths, seeds, members = two_layers(rng, the_task, SIZES, scale)
     maps = train_all(the_task, members, STEPS, AT, ("end_to_end",)).end_to_end.values
     gaps = [_gaps(the_task, run, size, mu, 2) for run, (_, size, mu) in zip(maps, members, strict=True)]
@@ -140,7 +132,7 @@ def _departure(rng: np.random.Generator, the_task: Task, depth: int, sizes: np.n
     return np.array(gaps)
 
 
-def _rates(rng: np.random.Generator, the_task: Task, scale: Scale) -> np.ndarray:
+def _rates(rng: np.random.Generator, the_task: Task, scale: Size) -> np.ndarray:
     """The L that fits the first step of wide networks best, `ΔW = −μL(W − W_opt)D`, at each depth.
 
     The optimum is large beside W(0), so that what pulls does not depend on the layers it pulls.

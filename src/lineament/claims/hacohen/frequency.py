@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import data, models
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...measure import critical, order
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .neighbours import NEIGHBOURS, discriminability
 
@@ -73,17 +73,7 @@ def describe(setting: Setting) -> dict[str, object]:
     return {"data": "frequency data, graph rule", **setting._asdict()}
 
 
-@claim(
-    "hacohen-f8",
-    place="Figure 8, §5.2 and §5.3",
-    title="Points of high critical frequency are learnt last, and have neighbours of the other class",
-    statement=r"\lambda_j(z)=\sum_{i\le j}\sin(2\pi\kappa_iz+\varphi_i),\quad "
-    r"r(\mathrm{accessibility},\ j^*)=-0.93,\quad r(\mathrm{discriminability},\ j^*)=-0.8",
-    kind="experiment",
-    quick="9 s",
-    full="70 s on an H200, shared",
-)
-def frequency_and_order(scale: Scale, key: jax.Array) -> Evidence:
+def frequency_and_order(scale: Size, key: jax.Array) -> Evidence:
     """Networks trained on the frequency data; both scores against the least number of waves that is right.
 
     The printed p < 0.01 at r = −0.93 and −0.8 fits ten bins, one for each critical frequency, not ten thousand points:
@@ -150,17 +140,7 @@ BOUNDARY = {
 }
 
 
-@claim(
-    "hacohen-f13",
-    place="Figures 13, 15 and 16, Appendix C.2",
-    title="The boundary between two classes takes up low frequencies first and adds higher ones later",
-    statement=r"j(t)=\mathrm{argmax}_j\ P\left[f_t(x)=1[\lambda_j(x_1)>x_2]\right],\quad t<t'\ \Rightarrow\ "
-    r"j(t)\le j(t')",
-    kind="experiment",
-    quick="6 s",
-    full="90 s on an H200, shared",
-)
-def boundary_over_epochs(scale: Scale, key: jax.Array) -> Evidence:
+def boundary_over_epochs(scale: Size, key: jax.Array) -> Evidence:
     """The predictions of one network on a fine grid at four epochs, a decade apart as in the paper.
 
     They are compared with what the first j waves alone would say. The number of waves that agrees best must not fall

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import t as student
 
-from ... import data, ensembles, models, problems, train
+from ... import data, models, problems, train
+from ...core import ensembles
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ...theory import pc_bias
-from .. import figure as fig
-from ..evidence import Evidence, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .linear import one_hot, single
 from .scales import draw
 from .training import Task, prepared
@@ -34,16 +35,7 @@ class Curves(NamedTuple):
     test: np.ndarray
 
 
-@claim(
-    "hacohen-f12",
-    place="Figure 12, Appendix C.1",
-    title="A wide linear network converges faster from Definition 3 than from Glorot's start",
-    statement=r"\sigma_1^2=\frac1{m_1},\ \sigma_2^2=\frac1{m_1}\quad\mathrm{or}\quad\sigma_l^2=\frac{2}{m_{l-1}+m_l}",
-    kind="experiment",
-    quick="5 s",
-    full="90 s on an H200, shared",
-)
-def two_starts(scale: Scale, key: jax.Array) -> Evidence:
+def two_starts(scale: Size, key: jax.Array) -> Evidence:
     """Steps until a share of the loss that can be learnt is left, from both starts with the same random numbers.
 
     One hidden layer 8 and 64 times as wide as the inputs, two classes, square loss; entries are uniform, the same in
@@ -102,7 +94,7 @@ def two_starts(scale: Scale, key: jax.Array) -> Evidence:
     )
 
 
-def _two_classes(scale: Scale) -> Task:
+def _two_classes(scale: Size) -> Task:
     """Threes and eights; at full scale cats and dogs, of half the side so that wide networks of many seeds fit."""
     if scale == "full":
         return prepared(data.load("cats-dogs", partial=True, download=False).pooled(2))

@@ -6,10 +6,10 @@ import jax
 import numpy as np
 
 from ... import data
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .order import convolutional, digits
 from .training import Task
@@ -41,17 +41,7 @@ def _linear_runs(
     return run.epochs, dict(zip(NAMES, curves, strict=True))
 
 
-@claim(
-    "hacohen-f10",
-    place="Figure 10, §6.2",
-    title="Linear networks learn random labels more slowly, and whitening takes the difference away",
-    statement=r"\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}>1,\qquad\Sigma_{xx}=I\ \Rightarrow\ "
-    r"\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}=1",
-    kind="experiment",
-    quick="9 s",
-    full="75 s on an H200, shared",
-)
-def random_labels(scale: Scale, key: jax.Array) -> Evidence:
+def random_labels(scale: Size, key: jax.Array) -> Evidence:
     """Two-layer linear networks on real and shuffled labels: the epochs to one training accuracy, which both reach.
 
     It lies at 90 % of the way from chance to the lower of the two last accuracies. With no more examples than pixels
@@ -109,17 +99,7 @@ def random_labels(scale: Scale, key: jax.Array) -> Evidence:
     )
 
 
-@claim(
-    "hacohen-f11",
-    place="Figure 11, §6.2",
-    title="The fewer principal components decide the labels, the faster they are learnt, real or shuffled alike",
-    statement=r"y=\mathrm{argmax}\ W_P\,\mathrm{proj}_P\,x,\quad P<P'\ \Rightarrow\ "
-    r"\mathrm{acc}_P(t)>\mathrm{acc}_{P'}(t)",
-    kind="experiment",
-    quick="8 s",
-    full="3 min on an H200, shared",
-)
-def separable_in_components(scale: Scale, key: jax.Array) -> Evidence:
+def separable_in_components(scale: Size, key: jax.Array) -> Evidence:
     """Convolutional networks on two classes whose labels a linear separator in P components reproduces.
 
     Labels that the least-squares separator in P components gets wrong are switched; started from the real labels, and

@@ -7,15 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import rankdata
 
-from ... import data, ensembles, models, problems, starts, train
+from ... import data, models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import pc_bias
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
-from ..registry import Scale, claim
+from ..sizes import Size
 from .training import Task, prepared, real
 
 
-def images(scale: Scale, name: str) -> Task:
+def images(scale: Size, name: str) -> Task:
     """Handwritten digits at quick scale, the paper's own images at full scale."""
     return prepared(data.load("digits")) if scale == "quick" else real(name)
 
@@ -30,16 +31,7 @@ def single(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)
 
 
-@claim(
-    "hacohen-f2",
-    place="Figure 2",
-    title="Networks come to agree on large principal components first",
-    statement=r"\mathrm{std}(w_j^s)=\lambda_j^s\,\mathrm{std}(w_j^0),\quad\lambda_j=1-\mu d_j",
-    kind="experiment",
-    quick="6 s",
-    full="30 s on an H200, shared",
-)
-def spread_by_component(scale: Scale, key: jax.Array) -> Evidence:
+def spread_by_component(scale: Size, key: jax.Array) -> Evidence:
     """The spread of w_j over ten networks as they train: one linear layer by descent, and two layers with ReLU.
 
     The linear ones, of square loss, have the closed form eq. 10; the ReLU networks are trained with minibatches of 100
@@ -130,16 +122,7 @@ def _spread(maps: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(np.var(maps, axis=0, ddof=1), axis=1))
 
 
-@claim(
-    "hacohen-f3",
-    place="Figure 3",
-    title="The scale matrices of five-layer networks keep to their first means until the network has converged",
-    statement=r"A_l^s\approx\alpha_l I,\quad B_l^s\approx\beta_l I\quad\mathrm{until\ convergence}",
-    kind="experiment",
-    quick="6 s",
-    full="40 s on an H200, shared",
-)
-def scales_over_epochs(scale: Scale, key: jax.Array) -> Evidence:
+def scales_over_epochs(scale: Size, key: jax.Array) -> Evidence:
     """Ten five-layer linear networks from Glorot's start by descent: diagonal and off-diagonal entries of A and B.
 
     The paper sees both matrices stay at α_l and β_l, with B moving less than A, up to the epoch of the best test

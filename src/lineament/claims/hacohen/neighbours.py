@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...evidence import Evidence, at_least
+from ...evidence import figure as fig
 from ...measure import order
-from .. import figure as fig
-from ..evidence import Evidence, at_least
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .order import convolutional
 from .training import Task
@@ -16,7 +16,7 @@ NEIGHBOURS = 10
 
 
 def scores(
-    task: Task, scale: Scale, members: int, epochs: int, step: float, key: jax.Array
+    task: Task, scale: Size, members: int, epochs: int, step: float, key: jax.Array
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Accessibility, discriminability among pixels, and that in the last layer, averaged over networks."""
     net = convolutional(task, scale)
@@ -43,17 +43,7 @@ def discriminability(features: jax.Array, labels: np.ndarray) -> np.ndarray:
     return np.concatenate([np.asarray(alike(jnp.asarray(rows))) for rows in parts])
 
 
-@claim(
-    "hacohen-tab1",
-    place="Table 1, §5.3",
-    title="Accessibility goes with neighbours of one's class in a network's last layer far more than among pixels",
-    statement=r"r(a,\mathrm{disc}_{\mathrm{penultimate}})\gg r(a,\mathrm{disc}_{\mathrm{raw}}):\quad "
-    r"0.85,\ 0.46\ (\mathrm{small\ mammals})",
-    kind="experiment",
-    quick="9 s",
-    full="7 min on an H200, shared",
-)
-def accessibility_and_neighbours(scale: Scale, key: jax.Array) -> Evidence:
+def accessibility_and_neighbours(scale: Size, key: jax.Array) -> Evidence:
     """Accessibility of the training examples against the share of their ten nearest neighbours of the same class.
 
     In the last layer the share is averaged over networks at the end of training. The correlation there must be at

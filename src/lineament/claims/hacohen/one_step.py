@@ -6,23 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ...theory import pc_bias
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
 from ..instances import generator, slope
 from ..padding import pad
-from ..registry import Scale, claim
+from ..sizes import Size
 
 
-@claim(
-    "hacohen-t1",
-    place="Theorem 1, eq. 6",
-    title="One step of descent moves the map by the scaled error, up to the square of the step",
-    statement=r"W^{s+1}=W^s-\mu\sum_{l=1}^L A_l\,\mathrm{Er}\,B_l+O(\mu^2),\quad \mathrm{Er}=W\Sigma_{XX}-\Sigma_{YX}",
-    quick="2 s",
-    full="3 s",
-)
-def one_step(scale: Scale, key: jax.Array) -> Evidence:
+def one_step(scale: Size, key: jax.Array) -> Evidence:
     """One step along the automatic derivative of ½‖WX − Y‖² over examples, against the theorem's map at falling steps.
 
     Depths 1 to 8, hidden layers wider and narrower than inputs and outputs, one output, fewer examples than inputs,

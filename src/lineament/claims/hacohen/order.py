@@ -4,10 +4,10 @@ import jax
 import numpy as np
 
 from ... import data, models
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...measure import critical, order
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .training import Task
 
@@ -16,7 +16,7 @@ BIN = 100  # examples in a coarser average
 
 
 def convolutional(
-    task: Task, scale: Scale, dropout: bool = False, activation: models.activations.Activation = "elu"
+    task: Task, scale: Size, dropout: bool = False, activation: models.activations.Activation = "elu"
 ) -> models.ConvNet:
     """A small convolutional network at quick scale; st-VGG at full scale, if asked with its dropout."""
     if scale == "quick":
@@ -29,16 +29,7 @@ def digits(train: int, test: int) -> Task:
     return training.prepared(data.load("digits").first(train, test))
 
 
-@claim(
-    "hacohen-f6a",
-    place="Figure 6a, §4.1",
-    title="Linear and convolutional networks learn the same examples first",
-    statement=r"a(x)=\frac1{NE}\sum_{i,e}1[f_i^e(x)=y(x)],\quad r(a_{\mathrm{linear}},\ a_{\mathrm{conv}})=0.85",
-    kind="experiment",
-    quick="10 s",
-    full="5 min on an H200",
-)
-def linear_and_convolutional(scale: Scale, key: jax.Array) -> Evidence:
+def linear_and_convolutional(scale: Size, key: jax.Array) -> Evidence:
     """Accessibility of the training examples in an ensemble of deep linear and one of convolutional networks.
 
     As in the paper the convolutional networks learn slowly, so that what is compared is the order in which the first
@@ -107,17 +98,7 @@ def critical_components(task: Task, key: jax.Array, epochs: int, step: float) ->
     return critical.critical_pc(predictions, task.labels)
 
 
-@claim(
-    "hacohen-f6b",
-    place="Figure 6b, §4.2",
-    title="Examples that need more principal components to be classified linearly are learnt later",
-    statement=r"P^*(x)=\min\lbrace P:\ f_{\mathrm{lin}}(\mathrm{proj}_{P'}x)=y(x)\ \forall P'\ge P\rbrace,\quad "
-    r"r(a_{\mathrm{conv}},P^*)=-0.93",
-    kind="experiment",
-    quick="11 s",
-    full="3 min on an H200, shared",
-)
-def accessibility_and_components(scale: Scale, key: jax.Array) -> Evidence:
+def accessibility_and_components(scale: Size, key: jax.Array) -> Evidence:
     """Accessibility in convolutional networks against the critical component of a trained linear classifier.
 
     Over examples the interval of the correlation must lie below 0. The paper smooths by a moving average of width 10;

@@ -6,10 +6,10 @@ import jax
 import numpy as np
 from scipy.stats import norm
 
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 from .scales import draw
 from .setting import (
     LEFT,
@@ -37,15 +37,7 @@ class Runs(NamedTuple):
     limits: list[Limit]
 
 
-@claim(
-    "hacohen-t2",
-    place="Theorem 2, Corollary 2.1",
-    title="In wide networks the gradient scale matrices stay at the identity",
-    statement=r"\forall s,l:\quad A_l^s\to I,\ B_l^s\to I\quad (m\to\infty)",
-    quick="5 s",
-    full="70 s on one core",
-)
-def stay_at_identity(scale: Scale, key: jax.Array) -> Evidence:
+def stay_at_identity(scale: Size, key: jax.Array) -> Evidence:
     """A and B from the start through convergence, at rising width and for optima of small and large norm.
 
     Two-layer networks from Definition 3 by descent, against the recursion that A, B and W obey at infinite width:
@@ -125,7 +117,7 @@ def stay_at_identity(scale: Scale, key: jax.Array) -> Evidence:
     )
 
 
-def _two_layers(rng: np.random.Generator, the_task: Task, scale: Scale) -> Runs:
+def _two_layers(rng: np.random.Generator, the_task: Task, scale: Size) -> Runs:
     widths, seeds, members = two_layers(rng, the_task, SIZES, scale)
     at = np.arange(0, STEPS + 1, 8)
     run = train_all(the_task, members, STEPS, at, (LEFT, RIGHT))
@@ -140,7 +132,7 @@ def _two_layers(rng: np.random.Generator, the_task: Task, scale: Scale) -> Runs:
     )
 
 
-def _deep_ends(rng: np.random.Generator, scale: Scale, q: int, K: int) -> tuple[np.ndarray, float, np.ndarray]:
+def _deep_ends(rng: np.random.Generator, scale: Size, q: int, K: int) -> tuple[np.ndarray, float, np.ndarray]:
     """Deep networks from A = B = I and W = 0, with orthogonal layers inside, to optima of falling norm.
 
     To second order each layer has moved by the same W/L between its neighbours' frames, which gives A_l = I + c WWᵀ with
@@ -168,7 +160,7 @@ def _deep_ends(rng: np.random.Generator, scale: Scale, q: int, K: int) -> tuple[
     return sizes, slope(sizes[small], np.array(gaps)[small])[0], np.linalg.norm(A[:, 0] - np.eye(K), 2, axis=(1, 2))
 
 
-def _first_change(rng: np.random.Generator, scale: Scale) -> tuple[float, float]:
+def _first_change(rng: np.random.Generator, scale: Size) -> tuple[float, float]:
     """The mean over starts of the first change per step of A₁ and B₂, −2 tr(Σ)/m I and −2(K/m)Σ, by one real step.
 
     A step forward less a step backward leaves only what is linear in the step.

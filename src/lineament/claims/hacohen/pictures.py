@@ -4,9 +4,9 @@ import jax
 import numpy as np
 
 from ... import data
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
-from ..registry import Scale, claim
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
+from ..sizes import Size
 from .training import Task, patches, real
 
 ACROSS = 3
@@ -14,12 +14,12 @@ COMPONENTS = 20
 SHARE, FACTOR = 0.015, 10.0  # of Appendix D.1
 
 
-def pictures(scale: Scale, key: jax.Array) -> Task:
+def pictures(scale: Size, key: jax.Array) -> Task:
     """Images to look at: patches of photographs, or the small mammals."""
     return patches(key, 2000, 400, 32) if scale == "quick" else real("small-mammals")
 
 
-def shown(task: Task, scale: Scale, key: jax.Array) -> np.ndarray:
+def shown(task: Task, scale: Size, key: jax.Array) -> np.ndarray:
     """The rows that the figures draw: test images, or at full scale, whose images are not ours to print, patches."""
     if scale == "quick":
         return task.tests
@@ -55,16 +55,7 @@ def correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.sum(a * b, axis=1) / np.sqrt(np.sum(a**2, axis=1) * np.sum(b**2, axis=1))
 
 
-@claim(
-    "hacohen-f1",
-    place="Figure 1, §1.1",
-    title="Images projected on their largest 20 principal components look as if they had passed a low-pass filter",
-    statement=r"\bar x+\sum_{j\le20}u_ju_j^\top(x-\bar x)\ \approx\ x\ast h_{\mathrm{low}}",
-    kind="experiment",
-    quick="1 s",
-    full="5 s",
-)
-def projection_and_filter(scale: Scale, key: jax.Array) -> Evidence:
+def projection_and_filter(scale: Size, key: jax.Array) -> Evidence:
     """Components of training images, applied to test images beside a filter that leaves about as many waves.
 
     The paper shows pictures. Here the two pictures of a test image must correlate, pixel by pixel, at 0.8 or more in
@@ -125,16 +116,7 @@ def _rests(about: np.ndarray, task: Task, components: data.Components, largest: 
     return [about - projected, about - filtered]
 
 
-@claim(
-    "hacohen-f14",
-    place="Figure 14, Appendix D.1",
-    title="Amplified tenfold, the first components drown an image and the last do not",
-    statement=r"x\mapsto x+9\sum_{j\in J}u_ju_j^\top(x-\bar x),\quad|J|=0.015\,q,\quad10\ll\frac{d_1}{d_q}",
-    kind="experiment",
-    quick="1 s",
-    full="5 s",
-)
-def amplified_images(scale: Scale, key: jax.Array) -> Evidence:
+def amplified_images(scale: Size, key: jax.Array) -> Evidence:
     """The highest or the lowest 1.5 % of the components amplified tenfold, then every channel normalised.
 
     The paper says that the factor is significantly smaller than the ratio of the first to the last singular value:

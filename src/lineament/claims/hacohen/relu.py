@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import pc_bias
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, rotation, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 MU = 1.0  # the update is proportional to the step
 
@@ -22,15 +22,7 @@ class Network(NamedTuple):
     a: np.ndarray
 
 
-@claim(
-    "hacohen-b2",
-    place="§2.5 and Appendix B.2",
-    title="The first update of a paired ReLU network on symmetric data is that of a linear one",
-    statement=r"W^{s+1}-W^s\approx-\frac{\mu}{2}\left[aa^\top W^s\Sigma_{XX}-\tilde M^s\right]",
-    quick="2 s",
-    full="80 s on one core",
-)
-def first_update(scale: Scale, key: jax.Array) -> Evidence:
+def first_update(scale: Size, key: jax.Array) -> Evidence:
     """Automatic derivatives of the ReLU network's loss, against the printed update and the corrected one.
 
     Symmetric data are Gaussian or a mixture of ±c, with a spectrum over two decades in random directions; labels come

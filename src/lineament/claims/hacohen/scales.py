@@ -7,11 +7,11 @@ import jax
 import numpy as np
 from scipy.stats import norm
 
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ...theory import pc_bias
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 # Laws of an entry: mean 0, variance 1; the kurtosis beside each. The last is skewed.
 LAWS: dict[str, tuple[Callable[..., np.ndarray], float]] = {
@@ -42,16 +42,7 @@ def scales_of(layers: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return A, np.stack([Q.swapaxes(1, 2) @ Q for Q in right])
 
 
-@claim(
-    "hacohen-t3",
-    place="Theorem 3, Corollary 3.1",
-    title="At a random start the gradient scale matrices are multiples of the identity in the mean",
-    statement=r"\mathbb{E}\,B_l=\beta_l I,\ \beta_l=\prod_{n<l}m_n\sigma_n^2;\quad "
-    r"\mathbb{E}\,A_l=\alpha_l I,\ \alpha_l=\prod_{n>l}m_{n-1}\sigma_n^2",
-    quick="1 s",
-    full="50 s on one core",
-)
-def means(scale: Scale, key: jax.Array) -> Evidence:
+def means(scale: Size, key: jax.Array) -> Evidence:
     """Monte Carlo means of every entry of every A_l and B_l, against the theorem, in units of their standard error.
 
     Unequal widths, variances from a quarter to four times 1/m, entries that are normal, uniform, signs, or skewed. The
@@ -138,15 +129,7 @@ def _mean_and_error(
     return mean, np.sqrt(np.maximum(spread, 1e-20 * mean**2 + 1e-300) / count)
 
 
-@claim(
-    "hacohen-t4",
-    place="Theorem 4",
-    title="Under Definition 3 the spread of the gradient scale matrices falls as one over the width",
-    statement=r"\mathrm{var}(B_l)=O\left(\frac1m\right),\quad\mathrm{var}(A_l)=O\left(\frac1m\right)",
-    quick="5 s",
-    full="3 min on one core",
-)
-def spreads(scale: Scale, key: jax.Array) -> Evidence:
+def spreads(scale: Size, key: jax.Array) -> Evidence:
     """Variances of the entries of A_l and B_l over many starts of Definition 3 at rising width, on and off the diagonal.
 
     Hidden widths m, m + 3, m + 1, …, depths 2, 3 and 5, normal and uniform entries. The slope against the least width m

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
 from ..instances import rotation
 from ..padding import pad
-from ..registry import Scale
+from ..sizes import Size
 from .scales import draw
 
 
@@ -118,7 +119,7 @@ def steady_step(size: float, depth: int) -> float:
 
 
 def two_layers(
-    rng: np.random.Generator, the_task: Task, sizes: Sequence[float], scale: Scale
+    rng: np.random.Generator, the_task: Task, sizes: Sequence[float], scale: Size
 ) -> tuple[np.ndarray, int, list[tuple[list[np.ndarray], float, float]]]:
     """Widths, seeds, and for each size of the optimum, width and seed the start, size and step of a two-layer network."""
     widths = 2 ** np.arange(6, 12) if scale == "quick" else 2 ** np.arange(6, 16)

@@ -6,11 +6,11 @@ import jax
 import numpy as np
 
 from ... import data, models
+from ...evidence import Evidence, at_least
+from ...evidence import figure as fig
 from ...measure import order
-from .. import figure as fig
-from ..evidence import Evidence, at_least
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import training
 from .training import Task
 
@@ -38,17 +38,7 @@ def amplified(task: Task) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [X for X, _ in made], [X for _, X in made]
 
 
-@claim(
-    "hacohen-f9",
-    place="Figure 9, §6.1",
-    title="Early stopping helps more when the lowest components are amplified, and less when the highest are",
-    statement=r"g=\max_{t\le T}\mathrm{acc}(t)-\mathrm{acc}(T):\quad "
-    r"g_{\mathrm{lowest}\times10}>g>g_{\mathrm{highest}\times10}",
-    kind="experiment",
-    quick="9 s",
-    full="6 min on an H200, shared",
-)
-def early_stopping(scale: Scale, key: jax.Array) -> Evidence:
+def early_stopping(scale: Size, key: jax.Array) -> Evidence:
     """Linear and non-linear networks on three versions of the data, for one fixed number of epochs.
 
     The gain of early stopping is the test accuracy at the best epoch of the mean curve less that at the end. It

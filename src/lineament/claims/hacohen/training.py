@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ... import data, ensembles, models, problems, train
+from ... import data, models, problems, train
+from ...core import ensembles
 from ..instances import generator
 
 Law = models.layered.Law

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import assumptions
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, rotation, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 Entries = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
@@ -78,16 +78,7 @@ class Found(NamedTuple):
     gram: Any
 
 
-@claim(
-    "hu-c31",
-    place="Claim 3.1",
-    title="Norms and inner products of high-dimensional inputs concentrate",
-    statement=r"\frac{\|x_i\|^2}{d}=1\pm O\left(\sqrt{\frac{\log n}{d}}\right),\quad"
-    r"\frac{|\langle x_i,x_j\rangle|}{d}=O\left(\sqrt{\frac{\log n}{d}}\right)\ (i\ne j),\quad\|XX^\top\|=\Theta(n)",
-    quick="5 s",
-    full="4 min on one core",
-)
-def concentration(scale: Scale, key: jax.Array) -> Evidence:
+def concentration(scale: Size, key: jax.Array) -> Evidence:
     """Five laws that satisfy Assumption 3.1, all pairs of n = 4d^1.25 examples, over d.
 
     Root mean squares must fall as d^−1/2 and equal their forecasts from the moments, (2TrΣ² + κ ΣΣᵢᵢ²)^½/d for norms with

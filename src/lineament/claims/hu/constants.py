@@ -9,14 +9,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from ... import models
+from ...evidence import Evidence, at_most, within
+from ...evidence import figure as fig
 from ...measure import kernels as measured_kernels
 from ...models.layered import Affine
 from ...theory import kernels, twin
 from ...theory.activations import resolve
-from .. import figure as fig
-from ..evidence import Evidence, at_most, within
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 
 NAMES = ("erf", "relu", "leaky_relu", "tanh", "sigmoid", "softplus", "gelu", "elu", "linear")
 SYMBOLS = ("ζ", "ϑ0", "ϑ1", "ϑ2")
@@ -24,16 +24,7 @@ ROOT_2PI = np.sqrt(2 * np.pi)
 WIDTHS = {"quick": (16, 64, 256, 1024), "full": (16, 64, 256, 1024, 4096)}
 
 
-@claim(
-    "hu-k",
-    place="Equations 5 and 9",
-    title="Four Gaussian constants of the activation fix the linear twin",
-    statement=r"\zeta=E\,\phi'(g),\quad\vartheta_0=E\,\phi(g),\quad\vartheta_1=E\,g\phi'(g),"
-    r"\quad\vartheta_2=E\left(\frac{1}{2}g^3-g\right)\phi'(g)",
-    quick="3 s",
-    full="30 s",
-)
-def gaussian_constants(scale: Scale, key: jax.Array) -> Evidence:
+def gaussian_constants(scale: Size, key: jax.Array) -> Evidence:
     """The library's constants, by quadrature of φ alone, against three other routes.
 
     Closed forms: erf, piecewise linear, GELU and ELU by the Taylor coefficients of E φ(sg) at s = 1; tanh, sigmoid and
@@ -163,16 +154,7 @@ def _constants_figure(known: np.ndarray, gaps: np.ndarray) -> fig.Figure:
     )  # fmt: skip
 
 
-@claim(
-    "hu-i",
-    place="Equation 3",
-    title="The mirrored start is the zero function with the tangent kernel of half the width",
-    statement=r"w_{r+m/2}=w_r,\ v_{r+m/2}=-v_r\ \Longrightarrow\ f(x;W,v)=0,\quad "
-    r"\Theta_m(W,v)=\Theta_{m/2}\left(W_{1:m/2},v_{1:m/2}\right)",
-    quick="5 s",
-    full="20 s",
-)
-def mirrored_start(scale: Scale, key: jax.Array) -> Evidence:
+def mirrored_start(scale: Size, key: jax.Array) -> Evidence:
     """Outputs and tangent kernels of mirrored networks against those of one copy: equal to rounding.
 
     The start as printed, pairs (w, v) and (w, −v) in one network of width m, is differentiated, and compared with the

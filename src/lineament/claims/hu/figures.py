@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...measure import agreement
 from ...theory.twin import Twin
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import setting
 from .rates import Series, against, gaps, rate, sweep
 from .setting import Course, Task
@@ -47,17 +47,7 @@ def phase(course: Course) -> agreement.LinearPhase:
     return agreement.linear_phase(course.steps, course.network_fresh, twin, scale=float(np.mean(course.task.y**2)))
 
 
-@claim(
-    "hu-f1",
-    place="Figure 1",
-    title="Until linear learning is over, network and twin are indistinguishable",
-    statement=r"y=\mathrm{sign}(f^*(x)),\quad x\sim\mathcal{N}(0,I_{50}),\quad f_t(x)\approx f^{lin}_t(x)\ (t\le T),"
-    r"\quad\phi=\mathrm{erf},\ m=256",
-    kind="experiment",
-    quick="8 s",
-    full="4 min on an H200",
-)
-def indistinguishable(scale: Scale, key: jax.Array) -> Evidence:
+def indistinguishable(scale: Size, key: jax.Array) -> Evidence:
     """Fig. 1a and b: networks at d = 50, m = 256 with both layers training; 1c: others over d, to T = d log d/η.
 
     The step η = d/4 is ours, as the paper does not tell its own; only ηt matters as long as η ≪ d. The gaps are means
@@ -149,17 +139,7 @@ def _figure_one(
     )  # fmt: skip
 
 
-@claim(
-    "hu-f2",
-    place="Figure 2",
-    title="The feature that depends on the norm is necessary",
-    statement=r"y=\frac{\|x\|}{\sqrt d}+\mathrm{ReLU}(a^\top x),\quad x\sim\mathcal{N}(0,I):\quad "
-    r"\|f_t-f^{lin}_t\|\ll\|f_t-f^{naive}_t\|,\quad f^{naive}:\ \vartheta_1=\vartheta_2=0",
-    kind="experiment",
-    quick="7 s",
-    full="3 min",
-)
-def norm_feature(scale: Scale, key: jax.Array) -> Evidence:
+def norm_feature(scale: Size, key: jax.Array) -> Evidence:
     """ReLU networks of several widths with both layers training at d = 20, η = 1, beside both twins, to 1.5T.
 
     The gap is the mean square of network − twin on fresh examples, as a mean over networks and over 0 < t ≤ T. Every

@@ -4,16 +4,16 @@ import jax
 import numpy as np
 
 from ... import data
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
-from ..registry import Scale, claim
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
+from ..sizes import Size
 from .images import Setting, follow
 
 SETTINGS = {"quick": Setting(120, 170, 512, 1, 60, 1.0), "full": Setting(2000, 1000, 1024, 48, 2000, 0.1)}
 BARS = {"fully connected": 0.05, "convolutional": 0.10}
 
 
-def tasks(scale: Scale) -> list[data.Images]:
+def tasks(scale: Size) -> list[data.Images]:
     """Threes against eights of MNIST, and cats against horses; at quick scale the digits that come with scikit-learn."""
     if scale == "quick":
         digits = data.load("digits").subset(("3", "8"))  # whose few test images V_lin would hold altogether
@@ -22,17 +22,7 @@ def tasks(scale: Scale) -> list[data.Images]:
     return [data.load("mnist", download=False).subset(("3", "8")), data.load("cats-horses", download=False)]
 
 
-@claim(
-    "hu-more",
-    place="Appendix A",
-    title="At full size too, images are first learnt as by a linear model",
-    statement=r"\frac{\mathbb{E}_x|f_t(x)-f_t^{\mathrm{lin}}(x)|^2}{\mathbb{E}_x|f_t^{\mathrm{lin}}(x)|^2}\ "
-    r"\mathrm{small\ early:\ MNIST}\ 28\times28,\ \mathrm{CIFAR\ 10}\ 32\times32\times3",
-    kind="experiment",
-    quick="10 s",
-    full="4 min",
-)
-def full_size(scale: Scale, key: jax.Array) -> Evidence:
+def full_size(scale: Size, key: jax.Array) -> Evidence:
     """Networks of four hidden layers against their twin on whole images, each scaled to ‖x‖² = d.
 
     The appendix's numbers of examples and classes are not known. At quick scale one fully connected network learns

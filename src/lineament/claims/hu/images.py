@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import data, measure, models, problems, train
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import kernels, twin
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
-from ..registry import Scale, claim
+from ..sizes import Size
 
 HIDDEN = 4
 EARLY = 0.5  # the linear phase is judged up to where the twin has made this share of its progress on V_lin
@@ -111,7 +111,7 @@ def follow(images: data.Images, how: str, setting: Setting, key: jax.Array, name
 SETTINGS = {"quick": Setting(100, 300, 1280, 16, 100, 1.0), "full": Setting(10_000, 2000, 1024, 128, 2000, 0.2)}
 
 
-def cats_and_horses(setting: Setting, scale: Scale) -> data.Images:
+def cats_and_horses(setting: Setting, scale: Size) -> data.Images:
     """CIFAR-10's cats and horses, averaged to 8 × 8 pixels; without the files, Gaussian images."""
     partial = scale == "quick"
     if data.locate("cats-horses", partial=partial) is None and partial:
@@ -119,17 +119,7 @@ def cats_and_horses(setting: Setting, scale: Scale) -> data.Images:
     return data.load("cats-horses", partial=partial, download=False).pooled(4).first(setting.train, setting.test)
 
 
-@claim(
-    "hu-f3",
-    place="Section 4.2, Figure 3",
-    title="Deep networks on real images begin as a linear model, and leave it later",
-    statement=r"\frac{\mathbb{E}_x|f_t(x)-f_t^{\mathrm{lin}}(x)|^2}{\mathbb{E}_x|f_t^{\mathrm{lin}}(x)|^2}\ "
-    r"\mathrm{small\ early,\ growing\ later},\qquad \Theta\approx\kappa\,XX^\top/d",
-    kind="experiment",
-    quick="15 s",
-    full="4 min on an H200",
-)
-def images_begin_linear(scale: Scale, key: jax.Array) -> Evidence:
+def images_begin_linear(scale: Size, key: jax.Array) -> Evidence:
     """Cats against horses at 8×8×3: both networks of four hidden layers against one twin, at one step size.
 
     By theory the coefficient κ of XXᵀ/d is the same for both architectures, so that equal steps give them one twin. The

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import models
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...measure import kernels as measured_kernels
 from ...theory import kernels, twin
 from ...theory.dual_activations import dual
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 from .spectral import spectral_norm
 
 ALPHA = 0.2
@@ -48,16 +48,7 @@ class Norms(NamedTuple):
     without: np.ndarray
 
 
-@claim(
-    "hu-p34",
-    place="Proposition 3.4, Figure 5",
-    title="The first layer's kernel is near its twin's in spectral norm, not in Frobenius norm",
-    statement=r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|\lesssim\frac{n}{d^{1+\alpha}},\qquad "
-    r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|_F\gtrsim\frac{n}{d}",
-    quick="6 s",
-    full="5 min on one core",
-)
-def first_layer_kernel(scale: Scale, key: jax.Array) -> Evidence:
+def first_layer_kernel(scale: Size, key: jax.Array) -> Evidence:
     """Networks from the mirrored start on Gaussian data, n = m = 2d^1.2, against the kernel of eq. 5, over d.
 
     The network's kernel is evaluated from its formula with φ′ by automatic differentiation, and that is compared at a

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.stats import binom
 
 from ... import models
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...measure import kernels as measured_kernels
 from ...theory import kernels, twin
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 from .spectral import spectral_norm
 
 FILTERED = {"quick": (16, 24, 32, 48, 64, 96, 128), "full": (16, 24, 32, 48, 64, 96, 128, 192, 256, 384)}
@@ -32,16 +32,7 @@ class Distances(NamedTuple):
     over_data: np.ndarray
 
 
-@claim(
-    "hu-p41",
-    place="Proposition 4.1",
-    title="A convolutional network's kernel is near the data kernel if its filter grows",
-    statement=r"\left\|\Theta_{CNN}-2\zeta^2XX^\top/d\right\|\lesssim\frac{n}{d^{1+\alpha}},\qquad "
-    r"n\gtrsim d^{1+\alpha},\ q\gtrsim d^{1/2+2\alpha}",
-    quick="6 s",
-    full="7 min",
-)
-def circular_kernel(scale: Scale, key: jax.Array) -> Evidence:
+def circular_kernel(scale: Size, key: jax.Array) -> Evidence:
     r"""The infinite-width kernel on random corners of the cube, n = d^{1+α}, filters q = d^{1/2+2α}, 4d^α and 3, over d.
 
     On the cube the kernel is a mean over positions of g(ρ), ρ the overlap of patches, and its part linear in the inputs

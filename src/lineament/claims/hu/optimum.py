@@ -3,10 +3,10 @@
 import jax
 import numpy as np
 
-from .. import figure as fig
-from ..evidence import Evidence, at_most
+from ...evidence import Evidence, at_most
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .rates import AGREE, Courses, against, kinds, rate, sweep
 from .setting import Course
 
@@ -32,16 +32,7 @@ def at_time(courses: Courses, c: float) -> np.ndarray:
     return np.moveaxis(np.array([[[read(each) for each in copies] for copies in row] for row in courses]), -1, 0)
 
 
-@claim(
-    "hu-c33",
-    place="Corollary 3.3",
-    title="On well-conditioned data the network at T is close to the optimal linear model",
-    statement=r"\lambda_{\min}(\Sigma)=\Omega(1)\;\Rightarrow\;\frac1n\sum_i(f^1_T(x_i)-f^{lin1}_*(x_i))^2"
-    r"\lesssim d^{-\Omega(\alpha)},\quad T=c\,\frac{d\log d}{\eta_1}",
-    quick="6 s",
-    full="4 min",
-)
-def reaches_the_optimum(scale: Scale, key: jax.Array) -> Evidence:
+def reaches_the_optimum(scale: Size, key: jax.Array) -> Evidence:
     """Erf networks whose first layer trains with η1 = d/4 on the laws of Theorem 3.2, all with λ_min(Σ) ≥ 1/2.
 
     The distance of the network's outputs from those of the least-squares fit on the features of eq. 5 is read off at

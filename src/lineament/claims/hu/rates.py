@@ -7,8 +7,8 @@ import numpy as np
 from scipy import stats
 
 from ... import models
-from .. import figure as fig
-from ..evidence import Check, at_most
+from ...evidence import Check, at_most
+from ...evidence import figure as fig
 from .setting import Course, Inputs, Labels, follow, task
 
 Law = tuple[float, float]  # (c, p) for c·d^p

@@ -15,7 +15,8 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ... import ensembles, models, problems, train
+from ... import models, problems, train
+from ...core import ensembles
 from ...models.layered import Affine
 from ...models.mirrored import Pair
 from ...theory import twin

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from .. import figure as fig
-from ..evidence import Evidence
+from ...evidence import Evidence
+from ...evidence import figure as fig
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from .rates import against, along, falling, gaps, grown, kinds, rate, sweep
 
 NARROW, WIDE = (4.0, 1.25), (1.0, 2.25)  # m = d^{1+α} and d^{2+α} with α = 1/4
@@ -18,17 +18,7 @@ EIGHTH = (0.125, 1.0)  # η = d/8, where only η ≪ d is asked for
 NAMES = ("white, teacher", "skewed, shifted teacher", "cube, chance")
 
 
-@claim(
-    "hu-t32",
-    place="Theorem 3.2",
-    title="Training the first layer, network and twin agree up to T, and better as d grows",
-    statement=r"\psi_1(x)=\frac{1}{\sqrt d}(\zeta x,\nu),\quad \max_{t\le T}\frac1n\sum_i"
-    r"(f^1_t(x_i)-f^{lin1}_t(x_i))^2\lesssim d^{-\Omega(\alpha)},\quad T=c\,\frac{d\log d}{\eta_1},\quad "
-    r"m,n\gtrsim d^{1+\alpha},\ \eta_1\ll d",
-    quick="6 s",
-    full="3 min",
-)
-def first_layer(scale: Scale, key: jax.Array) -> Evidence:
+def first_layer(scale: Size, key: jax.Array) -> Evidence:
     """ReLU networks (full scale: erf and tanh too) whose first layer trains with η1 = d/8, to T = d log d/η1.
 
     Three laws of inputs and labels: white Gaussian with a teacher's labels, Gaussian of a skewed covariance with labels
@@ -85,17 +75,7 @@ def _by_law(sizes: Sequence[int], table: np.ndarray, forecast: np.ndarray) -> fi
                      "law by law", "linear", "log", limits)  # fmt: skip
 
 
-@claim(
-    "hu-t35",
-    place="Theorem 3.5",
-    title="Training the second layer, network and twin agree up to T if the width is as asked",
-    statement=r"\psi_2(x)=\left(\frac{\zeta x}{\sqrt d},\frac{\nu}{\sqrt{2d}},\vartheta_0+\vartheta_1\rho+"
-    r"\vartheta_2\rho^2\right),\quad m\gtrsim d^{1+\alpha},\ \eta_2\ll d/\log n\ (\vartheta_0=0);\quad "
-    r"m\gtrsim d^{2+\alpha},\ \eta_2\ll 1\ (\vartheta_0\neq 0)",
-    quick="8 s",
-    full="70 s",
-)
-def second_layer(scale: Scale, key: jax.Array) -> Evidence:
+def second_layer(scale: Size, key: jax.Array) -> Evidence:
     """Erf networks (ϑ0 = 0) with m = 4d^{5/4}, η2 = d/8, and ReLU networks (ϑ0 ≠ 0) with m = d^{9/4}, η2 = 1/2.
 
     Laws, fits and gaps as for Theorem 3.2. Beside them ReLU networks that have less than is asked for: m = 2d^{5/4}, and
@@ -154,16 +134,7 @@ def second_layer(scale: Scale, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-@claim(
-    "hu-td1",
-    place="Section 3.3, Theorem D.1",
-    title="Training both layers, network and twin agree up to T, and better as d grows",
-    statement=r"\psi(x)=\left(\sqrt{\frac2d}\,\zeta x,\sqrt{\frac{3}{2d}}\,\nu,\vartheta_0+\vartheta_1\rho+"
-    r"\vartheta_2\rho^2\right),\quad \max_{t\le T}\frac1n\sum_i(f_t(x_i)-f^{lin}_t(x_i))^2\lesssim d^{-\Omega(\alpha)}",
-    quick="8 s",
-    full="6 min",
-)
-def both_layers(scale: Scale, key: jax.Array) -> Evidence:
+def both_layers(scale: Size, key: jax.Array) -> Evidence:
     """Erf networks with m = 4d^{5/4}, n = 2d^{3/2}, η = d/8, and ReLU ones with m = d^{9/4}, n = 4d^{3/2}, η = 1/2.
 
     Laws, fits and gaps as for Theorem 3.2; the conditions are those of Theorem 3.5, since the kernels add. Networks with

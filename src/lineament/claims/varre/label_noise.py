@@ -5,12 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from ... import ensembles, measure, models, problems, starts, train
+from ... import measure, models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import label_noise, log_det
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import generator, rotation, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 SPECTRUM = train.Record("spectrum", lambda model, problem, layers: measure.singular_values(layers[0]), ("value",))
 DIRECTIONS = train.Record("directions", lambda model, problem, layers: measure.effective_directions(layers[0]))
@@ -21,17 +22,7 @@ IMBALANCE = train.Record("imbalance", lambda model, problem, layers: jnp.sum(lay
 RECORDS = 41
 
 
-@claim(
-    "varre-lngd",
-    place="Going beyond small γ",
-    title="Label noise aligns the neurons even from a large start",
-    statement=r"dW=a\left(X^\top(Y-XW^\top a)\right)^\top dt+a(X^\top dB_t)^\top,\qquad "
-    r"da=WX^\top(Y-XW^\top a)\,dt+WX^\top dB_t",
-    kind="experiment",
-    quick="15 s",
-    full="3 min",
-)
-def alignment(scale: Scale, key: jax.Array) -> Evidence:
+def alignment(scale: Size, key: jax.Array) -> Evidence:
     """Noisy descent from `W = √(2γ)P, a = 0` with γ = 2‖β∗‖, over seeds, with and without noise, for ‖β∗‖ from 1 on.
 
     The noise is the poster's: one unit in the diffusion, a standard deviation η^{−1/2} for each label and step. What

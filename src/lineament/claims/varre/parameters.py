@@ -3,24 +3,15 @@
 import jax
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import lambda_modes, log_det
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import setting
 
 
-@claim(
-    "varre-params",
-    place="Theorem (b), parameters",
-    title="The layers minimise their norm less 2γ times a log-determinant, among interpolators",
-    statement=r"(W_1^\infty,W_2^\infty)=\mathrm{argmin}\ \|W_1\|_F^2+\|W_2\|_F^2-2\gamma\log\det W_1^\top W_1"
-    r"\ \ \mathrm{s.t.}\ \ XW_1W_2=Y",
-    quick="12 s",
-    full="2 min",
-)
-def minimisers(scale: Scale, key: jax.Array) -> Evidence:
+def minimisers(scale: Size, key: jax.Array) -> Evidence:
     """First-order conditions at the end of flow, then the value there against the global minimum and against rivals.
 
     In M = W1W1ᵀ and β the problem is convex, so that the first-order conditions settle it; random interpolators near and
@@ -84,7 +75,7 @@ def _objective_figure(
     scales: np.ndarray,
     names: list[str],
     stationarity: np.ndarray,
-    scale: Scale,
+    scale: Size,
     instances: list[setting.Instance],
     rng: np.random.Generator,
 ) -> fig.Figure:
@@ -125,16 +116,7 @@ def _objective_figure(
     )  # fmt: skip
 
 
-@claim(
-    "varre-sv",
-    place="Corollary",
-    title="The first layer's singular values are known at the end",
-    statement=r"\sigma_i(W_1^\infty)=\left(\sqrt{\sigma_i(\beta_*)+\gamma^2}+\gamma\right)^{1/2}\ (1\le i\le k),"
-    r"\qquad\sigma_i(W_1^\infty)=(2\gamma)^{1/2}\ (k<i\le d)",
-    quick="12 s",
-    full="2 min",
-)
-def singular_values(scale: Scale, key: jax.Array) -> Evidence:
+def singular_values(scale: Size, key: jax.Array) -> Evidence:
     """Singular values of W1 at the end of flow against the corrected form and the printed one, over γ and shapes.
 
     Flow conserves W1ᵀW1 − W2W2ᵀ = 2γPᵀP, which gives (W1W1ᵀ)² − 2γW1W1ᵀ = ββᵀ and so the *square* of σi(β∗) under the
@@ -173,7 +155,7 @@ def _as_printed(values: np.ndarray, gamma: float, d: int) -> np.ndarray:
 
 
 def _values_figure(
-    scale: Scale,
+    scale: Size,
     instances: list[setting.Instance],
     scales: np.ndarray,
     names: list[str],

@@ -4,28 +4,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, measure, models, problems, starts, train
+from ... import measure, models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most, within
+from ...evidence import figure as fig
 from ...theory import lambda_modes
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most, within
 from ..instances import effective_rank, generator, rotation, slope
-from ..registry import Scale, claim
+from ..sizes import Size
 
 FIRST_LAYER = train.Record("first", lambda model, problem, layers: measure.singular_values(layers[0]), ("value",))
 SHAPES = ("isotropic", "along the target", "across the target", "random directions")
 
 
-@claim(
-    "varre-regimes",
-    place="Corollary, figure",
-    title="A small start leaves a first layer of rank k, a large one a layer of full rank, and the shape counts too",
-    statement=r"\gamma\to0:\ \mathrm{rank}(W_1^\infty)=k,\qquad \gamma\to\infty:\ "
-    r"\sigma_i(W_1^\infty)\approx\sigma_i(W_1(0)),\ \mathrm{rank}\ d",
-    kind="experiment",
-    quick="10 s",
-    full="60 s",
-)
-def regimes(scale: Scale, key: jax.Array) -> Evidence:
+def regimes(scale: Size, key: jax.Array) -> Evidence:
     """Singular values of W1 along the flow and at its end, for γ from 1e-6 to 1e2 and starts W1W1ᵀ = 2γH of four shapes.
 
     H is the identity; ten times smaller across the target's inputs than along them; the other way round; or has a

@@ -4,27 +4,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import ensembles, measure, models, problems, starts, train
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
+from ... import measure, models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 
 FIRST_LAYER = train.Record("first", lambda model, problem, layers: measure.singular_values(layers[0]), ("value",))
 SCALES = (1e-6, 1e-4, 1e-2, 0.1, 0.5, 2.0)  # γ
 
 
-@claim(
-    "varre-relu",
-    place="Non-linear ReLU activation",
-    title="From a small start ReLU neurons recover the teacher's two directions, from a large one they do not",
-    statement=r"y_i=\sigma(u^\top x_i)+\sigma(v^\top x_i),\quad u\perp v,\quad x_i\sim\mathcal{N}(0,I),\quad"
-    r"\hat y=\sum_{j=1}^{20}a_j\,\sigma(w_j^\top x)",
-    kind="experiment",
-    quick="8 s",
-    full="3 min",
-)
-def recovery(scale: Scale, key: jax.Array) -> Evidence:
+def recovery(scale: Size, key: jax.Array) -> Evidence:
     """Descent of 20 ReLU neurons on a teacher of two, from `W = √(2γ)P, a = 0` with γ from 1e-6 to 2, over seeds.
 
     Every seed has its own data, teacher and start. Read off at the end: the cosine of each neuron with the nearer of u

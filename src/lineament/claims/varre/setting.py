@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from ... import ensembles, models, problems, starts, train
+from ... import models, problems, starts, train
+from ...core import ensembles
 from ..instances import generator, rotation
 from ..padding import pad
-from ..registry import Scale
+from ..sizes import Size
 
 TIMES = np.r_[0.0, np.geomspace(1e-4, 1e6, 301)]
 # n, d, l, k: more examples than inputs and fewer, l = d and l > d, k = 1, k > d. The first comes with white inputs.
@@ -48,12 +49,12 @@ class Instance(NamedTuple):
     W2: np.ndarray
 
 
-def gammas(scale: Scale) -> np.ndarray:
+def gammas(scale: Size) -> np.ndarray:
     """The scales of the start."""
     return np.geomspace(1e-4, 1e2, 7 if scale == "quick" else 13)
 
 
-def names(scale: Scale) -> list[str]:
+def names(scale: Size) -> list[str]:
     """What the shapes are called in figures."""
     return [f"n={n} d={d} l={width} k={k}" for n, d, width, k in SHAPES[scale]]
 
@@ -105,7 +106,7 @@ def isometry(key: jax.Array, d: int, width: int) -> np.ndarray:
     return np.asarray(starts.shaped(models.DeepLinear((d, width, 1)), key, 0.5)[0]).T
 
 
-def flows(scale: Scale, key: jax.Array) -> tuple[list[Instance], xr.Dataset]:
+def flows(scale: Size, key: jax.Array) -> tuple[list[Instance], xr.Dataset]:
     """Every shape at every γ: members run through the scales first, then through the shapes, then through repeats."""
     rng, scales = generator(key), gammas(scale)
     shapes = SHAPES[scale] * REPEATS[scale]
@@ -117,7 +118,7 @@ def flows(scale: Scale, key: jax.Array) -> tuple[list[Instance], xr.Dataset]:
     return [Instance(m[0], float(m[2]), *end) for m, end in zip(members, ends, strict=True)], run
 
 
-def by_shape(scale: Scale, values: Sequence[float]) -> np.ndarray:
+def by_shape(scale: Size, values: Sequence[float]) -> np.ndarray:
     """One number for each member, as (shape, γ): the worst over repeats."""
     table = np.reshape(values, (REPEATS[scale], len(SHAPES[scale]), len(gammas(scale))))
     return table.max(axis=0)

@@ -3,24 +3,15 @@
 import jax
 import numpy as np
 
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
 from ...theory import lambda_modes
-from .. import figure as fig
-from ..evidence import Evidence, at_least, at_most
 from ..instances import generator, rotation
-from ..registry import Scale, claim
+from ..sizes import Size
 from . import setting
 
 
-@claim(
-    "varre-a",
-    place="Theorem (a)",
-    title="From the isotropic start the loss goes to zero at every scale",
-    statement=r"W_1(0)=\sqrt{2\gamma}\,P,\ PP^\top=I_d,\ W_2(0)=0\ \Rightarrow\ "
-    r"\lim_{t\to\infty}L(W_1(t),W_2(t))=0",
-    quick="12 s",
-    full="2 min",
-)
-def convergence(scale: Scale, key: jax.Array) -> Evidence:
+def convergence(scale: Size, key: jax.Array) -> Evidence:
     """Flow over γ from 1e-4 to 1e2, on data with more examples than inputs and with fewer, of several shapes.
 
     Every run must lose all but 1e-12 of its loss. Where inputs are white the whole curve is known in closed form, one
@@ -66,16 +57,7 @@ def convergence(scale: Scale, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-@claim(
-    "varre-b",
-    place="Theorem (b)",
-    title="What is learnt is the interpolator of least norm, whatever the scale",
-    statement=r"\beta_\infty=\lim_{t\to\infty}W_1(t)W_2(t)=\mathrm{argmin}\,\|\beta\|_F\ \ \mathrm{s.t.}\ \ X\beta=Y,"
-    r"\qquad\gamma>0",
-    quick="12 s",
-    full="75 s",
-)
-def least_norm(scale: Scale, key: jax.Array) -> Evidence:
+def least_norm(scale: Size, key: jax.Array) -> Evidence:
     """The product at the end of flow against the pseudo-inverse, over γ from 1e-4 to 1e2 and data of several shapes.
 
     That the start is isotropic matters where examples are fewer than inputs: from `W1W1ᵀ = 2γH` with another H the flow
@@ -129,7 +111,7 @@ def _gap(data: setting.Data, beta: np.ndarray) -> float:
     return float(np.linalg.norm(beta - best) / np.linalg.norm(best))
 
 
-def _other_shapes(scale: Scale, key: jax.Array, members: int) -> tuple[np.ndarray, np.ndarray, float]:
+def _other_shapes(scale: Size, key: jax.Array, members: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Gaps to X⁺Y from `W1W1ᵀ = 2γH`, over the unevenness r of H, and the worst misfit ‖XW1W2 − Y‖/‖Y‖."""
     rng = generator(jax.random.fold_in(key, 1))
     shapes = [shape for shape in setting.SHAPES[scale] if shape[0] < shape[1]]

@@ -5,7 +5,6 @@ limits before anything brings in NumPy or JAX.
 """
 
 import contextlib
-import importlib
 import multiprocessing
 import os
 import signal
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineament.claims.registry import Scale
+    from lineament.claims.sizes import Size
 
     from .store import Stored
 
@@ -31,7 +30,8 @@ class Failure:
     """A claim whose check did not come to an end: an error in the code or the machine, not a verdict."""
 
     id: str
-    scale: str
+    size: str
+    seed: int
     message: str
     seconds: float
 
@@ -42,30 +42,26 @@ class Job:
 
     Attributes:
         id: The claim.
-        module: The module that registers it.
-        scale: At which scale to run it.
+        size: At which size to run it.
         seed: With which seed.
         folder: Where its evidence is stored, if it is.
         draw: Called with what was found and the folder before the evidence is stored, to draw its figure.
     """
 
     id: str
-    module: str
-    scale: "Scale"
+    size: "Size"
     seed: int
     folder: Path | None = None
     draw: "Callable[[Stored, Path], object] | None" = None
 
     def run(self) -> "Stored | Failure":
         """Run the claim and store what it found; an error becomes a `Failure` that names its place."""
-        from lineament.claims import registry
-
         from . import store
+        from .reproduce import reproduce
 
         begun = time.perf_counter()
         try:
-            importlib.import_module(self.module)
-            stored = store.record(registry.run(registry.find(self.id), self.scale, self.seed))
+            stored = store.record(reproduce(self.id, self.size, self.seed))
             if self.folder is not None:
                 if self.draw is not None:
                     self.draw(stored, self.folder)
@@ -75,20 +71,21 @@ class Job:
             last = traceback.extract_tb(error.__traceback__)[-1]
             what = ": ".join(filter(None, (type(error).__name__, str(error))))
             message = f"{what} ({Path(last.filename).name}, line {last.lineno})"
-            return Failure(self.id, self.scale, message, time.perf_counter() - begun)
+            return Failure(self.id, self.size, self.seed, message, time.perf_counter() - begun)
 
 
 def finished(jobs: Sequence[Job]) -> "dict[str, Stored]":
     """What an earlier run has stored for these jobs with the same source: nothing of it needs to run again."""
     from . import store
+    from .fingerprint import fingerprint
 
     found = {}
     for job in jobs:
         if job.folder is None:
             continue
         with contextlib.suppress(FileNotFoundError, ValueError):  # absent, or unreadable: it is to be run
-            stored = store.load(store.path_of(job.folder, job.id, job.scale, job.seed))
-            if stored.fingerprint == store.fingerprint():
+            stored = store.load(store.path_of(job.folder, job.id, job.size, job.seed))
+            if stored.fingerprint == fingerprint():
                 found[job.id] = stored
     return found
 
@@ -99,7 +96,7 @@ def forget(jobs: Sequence[Job]) -> None:
 
     for job in jobs:
         if job.folder is not None:
-            store.path_of(job.folder, job.id, job.scale, job.seed).unlink(missing_ok=True)
+            store.path_of(job.folder, job.id, job.size, job.seed).unlink(missing_ok=True)
 
 
 def cores() -> int:
@@ -166,7 +163,7 @@ def _run_apart(jobs: Sequence[Job], workers: int, begin: Callable[[str], None]) 
                 except BrokenProcessPool:
                     pool = _worker(threads)
                     message = "its process died, perhaps for want of memory"
-                    outcome = Failure(job.id, job.scale, message, time.perf_counter() - begun)
+                    outcome = Failure(job.id, job.size, job.seed, message, time.perf_counter() - begun)
                 idle.append(pool)
                 yield outcome
     finally:

@@ -1,0 +1,37 @@
+"""The command `lineament`: one module for each command. The work is done in `execution` and `report`.
+
+Whatever is heavy is imported inside the commands, so that `lineament --help` answers at once.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from . import atlas, cite, claims, data, forecast, reproduce, show
+from .app import INTERRUPTED, app
+
+__all__ = ["app", "main"]
+
+app.command()(claims.claims)
+app.command()(show.show)
+app.command()(reproduce.reproduce)
+app.command()(atlas.atlas)
+app.command()(forecast.forecast)
+app.add_typer(data.sets, name="data")
+app.command()(cite.cite)
+
+# Newer versions of typer carry their own copy of click, older ones use click itself: this is either's usage error.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; a mistake in the arguments is told in one line."""
+    try:
+        code = app(args=None if arguments is None else list(arguments), prog_name="lineament", standalone_mode=False)
+    except UsageError as error:
+        print(f"lineament: {error.format_message()}", file=sys.stderr)  # type: ignore[attr-defined]
+        return 2
+    except typer.Abort:
+        return INTERRUPTED
+    return code or 0

@@ -1,0 +1,34 @@
+"""The application that the commands belong to."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="lineament",
+    help="How neural networks learn: forecast from theory, train, measure, and say how well the two agree.",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+INTERRUPTED = 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        typer.echo(f"lineament {metadata.version('lineament')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """How neural networks learn: forecast from theory, train, measure, and say how well the two agree."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -1,0 +1,76 @@
+"""`lineament forecast`: what a network will learn from a table, and when."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import SeedOption, positive, refuse, whole, writable
+
+
+def forecast(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A .npz or .csv file, or a bundled data set such as diabetes.")
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="The column to predict: its name, or number.", show_default="the last"),
+    ] = None,
+    depth: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Layers of the network.")] = 2,
+    start: Annotated[float, typer.Option(parser=positive, metavar="SCALE", help="Scale of the start.")] = 1e-3,
+    lr: Annotated[
+        float | None,
+        typer.Option(parser=positive, metavar="ETA", help="Step size.", show_default="a 20th of the largest stable"),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(parser=whole(1), metavar="K", help="Steps to look ahead.", show_default="until 99.9 % is learnt"),
+    ] = None,
+    whiten: Annotated[bool, typer.Option("--whiten", help="Whiten the inputs.")] = False,
+    classes: Annotated[bool, typer.Option("--classes", help="Take the numbers of the target as classes.")] = False,
+    train: Annotated[bool, typer.Option("--train", help="Train the network too, and compare.")] = False,
+    seed: SeedOption = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page with figures, and JSON, here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
+) -> None:
+    """Forecast what a deep linear network will learn from a table, and when, before it is trained.
+
+    Features are centred and standardised, targets centred; words as targets name classes. Rows with missing values and
+    constant columns are left out, and it is said so. The exit code is 0 whatever training shows: a forecast that
+    differs is a finding.
+    """
+    if out is not None:
+        writable("--out", out)
+    from lineament.data import tables
+    from lineament.forecasting import forecast_table
+
+    try:
+        table = tables.read(data, target)
+        made = forecast_table(
+            table, depth=depth, start=start, lr=lr, steps=steps, whiten=whiten, classes=classes or None, seed=seed
+        )
+    except ValueError as error:
+        refuse("DATA", str(error))
+    run = None
+    if train:
+        from lineament.execution import batch
+        from lineament.forecasting import train as train_network
+
+        batch.prepare()
+        run = train_network(made)
+    if as_json:
+        from lineament.report import forecast_words
+
+        typer.echo(forecast_words.to_json(made, run))
+    else:
+        from lineament.report import forecast_console
+
+        forecast_console.show(made, run)
+    if out is not None:
+        from lineament.report import forecast_page
+
+        named = {"target": target, "depth": depth, "start": start, "lr": lr, "steps": steps, "whiten": whiten}
+        named |= {"classes": classes, "train": train, "seed": seed}
+        page = forecast_page.write(out, made, run, forecast_page.command_line(data, named))
+        if not as_json:
+            typer.echo(page)

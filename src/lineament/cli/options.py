@@ -1,0 +1,127 @@
+"""Arguments and options that several commands share, how they are read, and how a wrong one is refused."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from .app import INTERRUPTED
+
+if TYPE_CHECKING:
+    from lineament.claims import Claim
+    from lineament.execution.batch import Failure
+    from lineament.execution.store import Stored
+
+LARGEST = 2**63 - 1
+MOST_SEEDS = 10_000
+
+
+class Size(StrEnum):
+    """How large a claim is run."""
+
+    quick = "quick"
+    full = "full"
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """A parser of whole numbers from `least` on."""
+
+    def parse(given: str | int) -> int:
+        try:
+            number = int(given)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= LARGEST:
+            raise typer.BadParameter(f"{given!r} is not a whole number from {least} to {LARGEST}")
+        return number
+
+    return parse
+
+
+def positive(given: str | float) -> float:
+    """Parse a positive number."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise typer.BadParameter(f"{given!r} is not a positive number")
+    return number
+
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Claims, by their id.", show_default=False)]
+PaperOption = Annotated[str | None, typer.Option("--paper", metavar="KEY", help="Only the claims of this paper.")]
+SizeOption = Annotated[Size, typer.Option(help="Seconds on two cores, or the paper's own size.")]
+SeedOption = Annotated[int, typer.Option(parser=whole(0), metavar="S", help="The seed of every random draw.")]
+
+
+def choose(ids: Sequence[str], paper: str | None) -> list["Claim"]:
+    """The claims that the arguments name, each once; all of them if none is named."""
+    from lineament.claims import all_claims, find
+
+    known = all_claims()
+    papers = dict.fromkeys(claim.paper for claim in known.values())
+    if paper is not None and paper not in papers:
+        refuse("--paper", f"{paper!r} is not one of {', '.join(papers)}")
+    try:
+        chosen = [find(id) for id in dict.fromkeys(ids)] or list(known.values())
+    except ValueError as error:
+        refuse("ID", str(error))
+    chosen = [claim for claim in chosen if paper in (None, claim.paper)]
+    if not chosen:
+        refuse("ID", f"none of {', '.join(ids)} is a claim of the paper {paper!r}")
+    return chosen
+
+
+def seeds_from(seed: str | None, seeds: str | None) -> list[int]:
+    """The seeds that `--seed` and `--seeds` name, each once and in order; seed 0 if neither is given."""
+    if seed is not None and seeds is not None:
+        refuse("--seeds", "give either one --seed or several --seeds, but not both")
+    if seeds is None:
+        return [whole(0)(seed or "0")]
+    numbers: list[int] = []
+    for part in seeds.split(","):
+        first, dash, last = part.partition("-")
+        low, high = whole(0)(first.strip()), whole(0)((last if dash else first).strip())
+        if high < low or high - low >= MOST_SEEDS:
+            refuse("--seeds", f"{part!r} must be a range A-B of at most {MOST_SEEDS} seeds with A ≤ B")
+        numbers += range(low, high + 1)
+    return sorted(set(numbers))
+
+
+def evidence_folders(results: Path | None) -> list[Path]:
+    """Where stored evidence is looked for: the folder given, or those that `atlas` and `results` make here."""
+    if results is not None and not results.is_dir():
+        refuse("--results", f"{str(results)!r} is not a folder")
+    folders = [results] if results is not None else [Path("results"), Path("atlas", "evidence")]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def writable(option: str, folder: Path) -> None:
+    """Refuse a folder that cannot be written to."""
+    from lineament.execution import files
+
+    try:
+        files.writable(folder)
+    except ValueError as error:
+        refuse(option, str(error))
+
+
+def refuse(argument: str, message: str) -> NoReturn:
+    """End with a usage error that names the argument."""
+    raise typer.BadParameter(message, param_hint=f"'{argument}'")
+
+
+def interrupted(message: str) -> NoReturn:
+    """End as after Ctrl-C, saying what is kept."""
+    typer.echo(f"lineament: interrupted; {message}", err=True)
+    raise typer.Exit(INTERRUPTED)
+
+
+def exit_code(outcomes: Sequence["Stored | Failure"]) -> int:
+    """0 when every claim ran and none failed, else 1."""
+    from lineament.evidence import Verdict
+
+    return int(any(getattr(outcome, "verdict", Verdict.FAILS) == Verdict.FAILS for outcome in outcomes))

@@ -1,0 +1,77 @@
+"""A check: a number, the interval in which it must lie, and where that interval comes from."""
+
+import math
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Check:
+    """A number and the closed interval in which it must lie. A number that is not a number never passes.
+
+    Attributes:
+        name: What the number is, in words.
+        value: The number.
+        low: The least that passes.
+        high: The most that passes.
+        origin: Where the bar comes from: a printed value, theory, a solver's accuracy, so many standard errors.
+        void: Why the run cannot answer, if it cannot: the peak is the last record, nothing overfits, an optimiser did
+            not converge. A void check never passes and never fails.
+    """
+
+    name: str
+    value: float
+    low: float = -math.inf
+    high: float = math.inf
+    origin: str = ""
+    void: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the value lies in the interval and the run could tell."""
+        return not self.void and self.low <= self.value <= self.high
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run could tell, and the value lies outside."""
+        return not self.void and not self.passed
+
+    def loosened(self, factor: float) -> "Check":
+        """The same number against a bar `factor` times as loose: below 1 it is stricter.
+
+        A bound on one side is multiplied or divided by the factor, so that it moves outwards. An interval keeps its
+        centre and becomes `factor` times as wide. A bound at zero has no size to change and stays.
+        """
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            centre, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+            return replace(self, low=centre - factor * half, high=centre + factor * half)
+        return replace(
+            self,
+            low=self.low / factor if self.low > 0 else self.low * factor,
+            high=self.high * factor if self.high > 0 else self.high / factor,
+        )
+
+    def __str__(self) -> str:
+        if self.void:
+            return f"{self.name}: {self.void}"
+        if math.isinf(self.low):
+            bar = f"{'≤' if self.passed else '> bar'} {self.high:.3g}"
+        elif math.isinf(self.high):
+            bar = f"{'≥' if self.passed else '< bar'} {self.low:.3g}"
+        else:
+            bar = f"{'in' if self.passed else 'outside'} [{self.low:.4g}, {self.high:.4g}]"
+        return f"{self.name} = {self.value:.4g} {bar}"
+
+
+def at_most(name: str, value: float, bar: float, origin: str = "", *, void: str = "") -> Check:
+    """The value must not exceed the bar."""
+    return Check(name, float(value), high=float(bar), origin=origin, void=void)
+
+
+def at_least(name: str, value: float, bar: float, origin: str = "", *, void: str = "") -> Check:
+    """The value must reach the bar."""
+    return Check(name, float(value), low=float(bar), origin=origin, void=void)
+
+
+def within(name: str, value: float, low: float, high: float, origin: str = "", *, void: str = "") -> Check:
+    """The value must lie between the two bars."""
+    return Check(name, float(value), float(low), float(high), origin=origin, void=void)

@@ -1,0 +1,69 @@
+"""The verdict on a statement, read off its checks.
+
+Nothing states its own verdict. A claim, a forecast and a recording list checks, and the verdict follows from them: so a
+verdict can always fail, and its reason always names the number that decided.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Literal
+
+from .check import Check
+
+Kind = Literal["theorem", "experiment"]
+
+
+class Verdict(StrEnum):
+    """How a statement fared."""
+
+    HOLDS = "holds"
+    CORRECTED = "holds, corrected"
+    DIFFERS = "differs"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+
+
+def judge(checks: Sequence[Check], printed: Sequence[Check] = (), kind: Kind = "experiment") -> Verdict:
+    """Read the verdict off the checks.
+
+    A check that failed decides, whatever else could not be told: a theorem then *fails*, an experiment *differs*. If
+    none failed but one is void, the run could not answer: *undecided*. If all passed and one of the statement as
+    printed failed, it *holds, corrected*.
+    """
+    if any(check.failed for check in checks):
+        return Verdict.FAILS if kind == "theorem" else Verdict.DIFFERS
+    if any(check.void for check in (*checks, *printed)):
+        return Verdict.UNDECIDED
+    if any(check.failed for check in printed):
+        return Verdict.CORRECTED
+    return Verdict.HOLDS
+
+
+def pool(verdicts: Sequence[Verdict], kind: Kind = "experiment") -> tuple[Verdict, int]:
+    """The verdict that several seeds give together, and how many of them agree with it.
+
+    One seed in which a theorem fails is a counter-example, and decides. Otherwise the verdict of more than half of the
+    seeds stands; where no verdict has that many, the seeds leave the statement undecided.
+    """
+    if not verdicts:
+        raise ValueError("verdicts must hold at least one verdict; got none")
+    if kind == "theorem" and Verdict.FAILS in verdicts:
+        return Verdict.FAILS, verdicts.count(Verdict.FAILS)
+    most = max(dict.fromkeys(verdicts), key=verdicts.count)
+    if 2 * verdicts.count(most) > len(verdicts):
+        return most, verdicts.count(most)
+    return Verdict.UNDECIDED, verdicts.count(Verdict.UNDECIDED)
+
+
+def reason(checks: Sequence[Check], printed: Sequence[Check] = ()) -> str:
+    """Name the numbers that decided."""
+    failed = [check for check in checks if check.failed]
+    if failed:
+        return "; ".join(map(str, failed))
+    void = [check for check in (*checks, *printed) if check.void]
+    if void:
+        return "; ".join(map(str, void))
+    misprint = [check for check in printed if check.failed]
+    if misprint:
+        return f"as printed: {misprint[0]}; corrected: {checks[0]}"
+    return "; ".join(map(str, checks[:2]))

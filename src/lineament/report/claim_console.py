@@ -1,0 +1,72 @@
+"""Claims in the terminal: the list of them, and all that is known of one. Light: nothing here imports JAX."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lineament.claims import PAPERS, SIZES, Claim
+
+PLAIN_WIDTH = 160
+
+
+def table(listed: Iterable[Claim]) -> None:
+    """Print the table of claims."""
+    rows = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("claim", "place", "title", "kind", *SIZES):
+        rows.add_column(name, no_wrap=name not in ("title", "place"))
+    for claim in listed:
+        cost = [claim.cost[size] for size in SIZES]
+        rows.add_row(claim.id, *map(Text, (claim.place, claim.title, claim.kind, *cost)))
+    console().print(rows)
+
+
+def show(claim: Claim, folders: Sequence[Path]) -> None:
+    """Print one claim: what it states, in words; the verdicts stored in the folders; its source, page and command."""
+    out = console()
+    paper = PAPERS.get(claim.paper)
+    source = claim.source
+    out.print(Text(f"{claim.id}  {claim.title}", style="bold"))
+    out.print(Text(f"{paper.short if paper else claim.paper}, {claim.place} ({claim.kind})"))
+    for text in (claim.words, claim.meaning):
+        if text:
+            out.print(Text(f"\n{text}"))
+    out.print(Text(f"\nStatement (LaTeX): {claim.statement}"))
+    out.print(Text("\nVerdicts:"))
+    lines = _verdicts(claim, folders)
+    for line in lines or ["none stored here"]:
+        out.print(Text(f"  {line}"), soft_wrap=True)
+    out.print(Text(f"\nCheck:   {_near(source.path)}:{source.line}"), soft_wrap=True)
+    pages = [folder.parent / f"{claim.id}.html" for folder in folders if (folder.parent / f"{claim.id}.html").exists()]
+    out.print(Text(f"Page:    {_near(pages[0])}" if pages else "Page:    `lineament atlas` writes it"), soft_wrap=True)
+    out.print(Text(f"Command: lineament reproduce {claim.id}  ({claim.quick}; full: {claim.full})"), soft_wrap=True)
+
+
+def console() -> Console:
+    """Standard output; as wide as tables need where it is no terminal."""
+    made = Console(highlight=False)
+    if not made.is_terminal:
+        made.width = PLAIN_WIDTH
+    return made
+
+
+def _verdicts(claim: Claim, folders: Sequence[Path]) -> list[str]:
+    from lineament.execution import store
+
+    lines = []
+    for size in SIZES:
+        for path in sorted(path for folder in folders for path in folder.glob(f"{claim.id}.{size}.*.json")):
+            try:
+                stored = store.load(path)
+            except ValueError as error:
+                lines.append(str(error))
+            else:
+                lines.append(f"{size}, seed {stored.seed}: {stored.verdict} ({stored.reason})")
+    return lines
+
+
+def _near(path: Path) -> str:
+    """A path as one would type it here."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
