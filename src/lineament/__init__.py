@@ -9,33 +9,42 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import claims, data, measure, models, problems, recording, starts, theory, torch, train
     from .core.ensembles import Ensemble, ensemble, stack
+    from .core.model import AbstractModel, Parameter
+    from .core.run import Run
+    from .problems.base import AbstractProblem
     from .forecasting import forecast
     from .report import plot
-    from .train import Diverged, Record, descend, final, flow
+    from .train import Diverged, Record, descend, flow
 
 _MODULES = ("claims", "data", "measure", "models", "problems", "recording", "starts", "theory", "torch", "train")
 _NAMES = {
     "plot": "lineament.report",
+    "AbstractModel": "lineament.core.model",
+    "AbstractProblem": "lineament.problems",
+    "Parameter": "lineament.core.model",
+    "Run": "lineament.core.run",
     "Ensemble": "lineament.core.ensembles",
     "ensemble": "lineament.core.ensembles",
     "stack": "lineament.core.ensembles",
     "Diverged": "lineament.train",
     "Record": "lineament.train",
     "descend": "lineament.train",
-    "final": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
 }
 __version__ = "0.1.0"
 __all__ = [
+    "AbstractModel",
+    "AbstractProblem",
     "Diverged",
     "Ensemble",
+    "Parameter",
     "Record",
+    "Run",
     "claims",
     "data",
     "descend",
     "ensemble",
-    "final",
     "flow",
     "forecast",
     "measure",
