@@ -7,7 +7,6 @@ written down before training, needs only the inputs and labels, and is solved fo
 side by side, and the step at which they part is found.
 """
 
-import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np

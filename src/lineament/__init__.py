@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .core.ensembles import Ensemble, ensemble, stack
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
-    from .problems.base import AbstractProblem
     from .forecasting import forecast
+    from .problems.base import AbstractProblem
     from .report import plot
     from .train import Diverged, Record, descend, flow
 

@@ -56,6 +56,8 @@ def test_networks_are_contracted_to_the_kernel_of_their_jacobian(net, monkeypatc
     whole = kernels.empirical(net, params, x, y)
     close(whole, expected[:7, 7:, 0, 0] if k == 1 else expected[:7, 7:])
     close(kernels.empirical(net, params, x, y, outputs="mean"), expected[:7, 7:].trace(axis1=2, axis2=3) / k)
+    diagonal = kernels.empirical(net, params, x, y, outputs="diagonal")
+    close(diagonal.reshape(7, 5, k), expected[:7, 7:].diagonal(axis1=2, axis2=3))
     square = kernels.empirical(net, params, x)
     close(square, expected[:7, :7].reshape(square.shape))
     monkeypatch.setattr(kernels._Layers, "block", lambda self, memory: 3)  # halves are filled by symmetry
@@ -119,7 +121,7 @@ def test_a_linear_layer_has_the_kernel_of_its_data():
     x = rows(9, 4)
     net = MLP((4, 1), "linear")
     np.testing.assert_allclose(
-        kernels.empirical(net, la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64), x),
+        kernels.empirical(net, la.starts.gaussian(net, KEY, deviation=1.0), x),
         x @ x.T / 4,
         atol=1e-13,
     )
@@ -132,7 +134,7 @@ def test_the_kernel_settles_as_the_network_widens():
     widths = np.array([16, 64, 256])
     for width in widths:
         net = MLP((5, int(width), int(width), 1))
-        starts = [la.starts.gaussian(net, key, deviation=1.0, dtype=jnp.float64) for key in jax.random.split(KEY, 40)]
+        starts = [la.starts.gaussian(net, key, deviation=1.0) for key in jax.random.split(KEY, 40)]
         spread.append(np.std([kernels.empirical(net, params, x)[0, 0] for params in starts]))
     slope = np.polyfit(np.log(widths), np.log(spread), 1)[0]
     assert slope == pytest.approx(-0.5, abs=0.15)
@@ -168,7 +170,7 @@ def test_spectrum():
         ({"y": np.zeros((2, 3))}, "x and y must hold examples of one shape"),
         ({"x": np.full((2, 4), np.nan)}, "x must be finite"),
         ({"x": np.zeros((2, 2, 2))}, "x must have one row for each example"),
-        ({"outputs": "trace"}, "outputs must be one of"),
+        ({"outputs": "sum"}, "outputs must be one of"),
         ({"memory": 0}, "memory must be positive"),
         ({"parameters": {}}, "parameters must hold floating-point arrays"),
         ({"parameters": {"count": np.arange(3)}}, "parameters must hold floating-point arrays"),
@@ -179,7 +181,7 @@ def test_bad_input_is_refused(change, message):
     net = MLP((4, 2))
     given = {
         "model": net,
-        "parameters": la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64),
+        "parameters": la.starts.gaussian(net, KEY, deviation=1.0),
         "x": np.ones((2, 4)),
     } | change
     with pytest.raises(ValueError, match=message):

@@ -85,7 +85,7 @@ def in_torch(net, params, X):
 )
 def test_the_map_is_that_of_pytorch(net):
     rng = np.random.default_rng(0)
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     params = params._replace(biases=tuple(jnp.asarray(rng.normal(size=b.shape)) for b in params.biases))
     net.check(params)
     X = rng.normal(size=(3, net.shape[1]))
@@ -98,7 +98,7 @@ def test_the_one_layer_network_is_the_printed_one():
     """Hu et al. 2020, eq. (12): filters reach forward from i; centring them renames positions only."""
     d, q, m = 7, 3, 5
     net = ConvNet((d, 1, 1), (m,), (1,), kernels=((q, 1),), padding="circular")
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     W, V = np.asarray(params.layers[0]), np.asarray(params.layers[1]).reshape(d, m).T
     x = np.random.default_rng(0).normal(size=d)
     expected = 0.0
@@ -151,7 +151,7 @@ def test_vgg19_has_its_sixteen_convolutions():
 
 def test_large_batches_go_through_in_parts(monkeypatch):
     net = ConvNet((2, 2, 1), (2,), (3,))
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(23, 4)))
 
     def everything():
@@ -172,7 +172,7 @@ def _taps(net, n):
 def test_taps_are_added_to_the_products():
     """Moving a tap by what a change of the weights adds to the product moves the output as that change does."""
     net = ConvNet((4, 4, 2), (3, 2), (4, 2), pooled=(0,), bias=True, activation="elu")
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(3, 32)))
     taps = _taps(net, 3)
     outputs, inputs = net.tapped(params, X, taps)
@@ -193,7 +193,7 @@ def test_taps_are_added_to_the_products():
 def test_dropout_needs_a_key_and_is_unbiased():
     rates = {"pooled_dropout": 0.25, "dense_dropout": 0.5}
     net = ConvNet((4, 4, 1), (8,), (6, 1), pooled=(0,), pooling="average", activation="linear", **rates)
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(1, 16)))
     whole = float(net.apply(params, X)[0, 0])
     assert whole == float(replace(net, pooled_dropout=0.0, dense_dropout=0.0).apply(params, X, KEY)[0, 0])

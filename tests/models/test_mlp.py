@@ -56,7 +56,7 @@ def written_out(net, params, x):
 )
 def test_the_map_is_the_formula(net):
     rng = np.random.default_rng(0)
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     params = params._replace(biases=tuple(jnp.asarray(rng.normal(size=b.shape)) for b in params.biases))
     net.check(params)
     X = rng.normal(size=(6, net.shape[1]))
@@ -67,7 +67,7 @@ def test_the_map_is_the_formula(net):
 
 def test_a_penultimate_layer_is_what_the_last_one_multiplies():
     net = MLP((3, 4, 5, 2), "tanh")
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(6, 3)))
     features = net.penultimate(params, X)
     assert features.shape == (6, 5)
@@ -76,7 +76,7 @@ def test_a_penultimate_layer_is_what_the_last_one_multiplies():
 
 def test_both_parameterisations_are_one_function_with_different_gradients():
     ntk, standard = MLP((4, 6, 2), "tanh"), MLP((4, 6, 2), "tanh", "standard")
-    params = la.starts.gaussian(ntk, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(ntk, KEY, deviation=1.0)
     same = Affine(tuple(W / W.shape[1] ** 0.5 for W in params.layers))
     X = jnp.asarray(np.random.default_rng(0).normal(size=(5, 4)))
     np.testing.assert_allclose(ntk.apply(params, X), standard.apply(same, X), atol=1e-14)
@@ -109,7 +109,7 @@ def test_starts_have_the_stated_law(net, start, variances):
 
 def test_dropout_is_unbiased_and_only_with_a_key():
     net = MLP((3, 400, 1), "linear", "standard", dropout=0.5)
-    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.ones((1, 3))
     whole = net.apply(params, X)
     np.testing.assert_array_equal(whole, net.end_to_end(params)(X))
@@ -125,7 +125,7 @@ def test_an_ensemble_trains():
     problem = la.problems.regression(X, np.sign(X[:, :1]))
     net = MLP((5, 32, 1), bias=True)
     start = la.ensemble(
-        lambda key: la.starts.gaussian(net, key, deviation=1.0, dtype=jnp.float64), jax.random.split(KEY, 3)
+        lambda key: la.starts.gaussian(net, key, deviation=1.0), jax.random.split(KEY, 3)
     )
     run = la.descend(net, problem, start, step_size=0.5, steps=200)
     assert (run.loss.values[:, -1] < 0.35 * run.loss.values[:, 0]).all()

@@ -102,8 +102,8 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
 def activation_free(model: Model) -> Model:
     """The same network without its activations, average pooling in place of maximum pooling (§3.3, Appendix D.2).
 
-    Its parameters are the original's: `compact(activation_free(model).end_to_end(parameters), inputs)` is the paper's linear
-    approximation of a non-linear network.
+    Its parameters are the original's: `compact(activation_free(model).end_to_end(parameters), inputs)` is the paper's
+    linear approximation of a non-linear network.
     """
     names = {field.name for field in fields(model)} if is_dataclass(model) else set[str]()
     if "activation" not in names:

@@ -26,6 +26,7 @@ from ..core import checks
 from ..core.layered import AbstractLayered
 from ..core.model import AbstractModel
 
+Outputs = Literal["all", "diagonal", "mean"]
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
 
 
@@ -35,7 +36,7 @@ def empirical(
     x: ArrayLike,
     y: ArrayLike | None = None,
     *,
-    outputs: Literal["all", "mean"] = "all",
+    outputs: Outputs = "all",
     memory: float = 2**30,
 ) -> NDArray:
     """The empirical neural tangent kernel between the examples x and y.
@@ -46,13 +47,14 @@ def empirical(
         parameters: Any tree of floating-point arrays.
         x: Examples along the first axis.
         y: More examples; those of x by default, where only half of the kernel is computed.
-        outputs: "all", or "mean" for the mean over j of K_jj, what the kernels of infinitely wide networks describe.
+        outputs: "all" gives (n, m, k, k), "diagonal" the entries K_jj as (n, m, k), "mean" their mean over j as (n, m):
+            what the kernels of infinitely wide networks describe.
         memory: About how many bytes to use beyond the kernel itself; at least two examples are always held.
 
     Returns:
-        A NumPy array of shape (n, m, k, k); of shape (n, m) where there is one output, or the mean is asked for.
+        A NumPy array of the shape that `outputs` says; (n, m) where there is one output.
     """
-    checks.one_of("outputs", outputs, ("all", "mean"))
+    checks.one_of("outputs", outputs, ("all", "diagonal", "mean"))
     checks.positive("memory", memory)
     x = _examples("x", x)
     other = x if y is None else _examples("y", y)
@@ -63,7 +65,7 @@ def empirical(
         raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
     tapped = isinstance(model, AbstractLayered) and model.tap_shapes
     parts = _Layers(model, parameters, x) if tapped else _Leaves(model, parameters, x)
-    return _in_blocks(parts, x, other, y is None, outputs == "mean", memory)
+    return _in_blocks(parts, x, other, y is None, outputs, memory)
 
 
 def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
@@ -79,11 +81,12 @@ def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
 
 
 def _in_blocks(
-    parts: "_Layers | _Leaves", x: jax.Array, y: jax.Array, same: bool, mean: bool, memory: float
+    parts: "_Layers | _Leaves", x: jax.Array, y: jax.Array, same: bool, outputs: Outputs, memory: float
 ) -> NDArray:
     k = parts.outputs
-    shape = (x.shape[0], y.shape[0]) if mean or k == 1 else (x.shape[0], y.shape[0], k, k)
-    kernel = np.zeros(shape, parts.dtype)
+    outputs = "mean" if k == 1 else outputs
+    rest = {"all": (k, k), "diagonal": (k,), "mean": ()}[outputs]
+    kernel = np.zeros((x.shape[0], y.shape[0], *rest), parts.dtype)
     size = max(1, parts.block(memory))
     cuts = lambda n: [slice(i, min(i + size, n)) for i in range(0, n, size)]  # noqa: E731
     for i in cuts(x.shape[0]):
@@ -93,11 +96,11 @@ def _in_blocks(
                 continue
             diagonal = same and j.start == i.start
             theirs = mine if diagonal else parts.prepare(y[j])
-            total = sum(parts.contract(part, mine, theirs, mean) for part in range(parts.count))
+            total = sum(parts.contract(part, mine, theirs, outputs) for part in range(parts.count))
             block = np.asarray(total).reshape(kernel[i, j].shape)
             kernel[i, j] = block
             if same and not diagonal:
-                kernel[j, i] = block.T if block.ndim == 2 else block.transpose(1, 0, 3, 2)
+                kernel[j, i] = block.transpose(1, 0, 3, 2) if block.ndim == 4 else block.swapaxes(0, 1)
     return kernel
 
 
@@ -129,9 +132,9 @@ class _Leaves:
     def prepare(self, x: jax.Array) -> Any:
         return x
 
-    def contract(self, part: int, mine: Any, theirs: Any, mean: bool) -> Any:
+    def contract(self, part: int, mine: Any, theirs: Any, outputs: Outputs) -> Any:
         J = self._rows(part, mine)
-        return _gram(J, J if theirs is mine else self._rows(part, theirs), mean, self.on_host)
+        return _gram(J, J if theirs is mine else self._rows(part, theirs), outputs, self.on_host)
 
     def _rows(self, part: int, x: jax.Array) -> Any:
         """The Jacobian (n, k, parameters) of one group of leaves."""
@@ -177,13 +180,13 @@ class _Layers:
     def prepare(self, x: jax.Array) -> Any:
         return _batched(lambda x: _jitted_factors(self.model, self.parameters, x), x, self.on_host)
 
-    def contract(self, part: int, mine: Any, theirs: Any, mean: bool) -> Any:
+    def contract(self, part: int, mine: Any, theirs: Any, outputs: Outputs) -> Any:
         if self.paired(part):
             A, B = self._rows(part, mine), mine[1][part]
             other = (A, B) if theirs is mine else (self._rows(part, theirs), theirs[1][part])
-            return _pairs((A, B), other, mean, self.on_host)
+            return _pairs((A, B), other, outputs, self.on_host)
         G = self._jacobian(part, mine, 0)
-        return _gram(G, G if theirs is mine else self._jacobian(part, theirs, 1), mean, self.on_host)
+        return _gram(G, G if theirs is mine else self._jacobian(part, theirs, 1), outputs, self.on_host)
 
     def _rows(self, part: int, factors: tuple[list, list]) -> Any:
         return _batched(lambda a: _jitted_rows(self.model, part, a), factors[0][part], self.on_host)
@@ -253,11 +256,13 @@ def _layer_jacobian(model: AbstractLayered, layer: int, inputs: jax.Array, deriv
 _jitted_rows = eqx.filter_jit(lambda model, layer, a: model.rows(layer, a))
 
 
-def _gram(J: Any, other: Any, mean: bool, on_host: bool) -> Any:
-    """Inner products of Jacobians (n, k, parameters), as (n, m, k, k) or their mean over equal outputs (n, m)."""
+def _gram(J: Any, other: Any, outputs: Outputs, on_host: bool) -> Any:
+    """Inner products of Jacobians (n, k, parameters), in the form that is asked for."""
     xp = _products(on_host)
     (n, k, _), m = J.shape, other.shape[0]
-    if mean or k == 1:
+    if outputs == "diagonal":
+        return _matmul(J.transpose(1, 0, 2), other.transpose(1, 2, 0), xp).transpose(1, 2, 0)
+    if outputs == "mean":
         A = J.reshape(n, -1)
         return _matmul(A, (A if other is J else other.reshape(m, -1)).T, xp) / k
     A = J.reshape(n * k, -1)
@@ -265,7 +270,7 @@ def _gram(J: Any, other: Any, mean: bool, on_host: bool) -> Any:
     return product.reshape(n, k, m, k).transpose(0, 2, 1, 3)
 
 
-def _pairs(mine: tuple[Any, Any], theirs: tuple[Any, Any], mean: bool, on_host: bool) -> Any:
+def _pairs(mine: tuple[Any, Any], theirs: tuple[Any, Any], outputs: Outputs, on_host: bool) -> Any:
     """`Σ_{p,p'} ⟨a_p, a'_p'⟩⟨b_p, b'_p'⟩` for inputs (n, p, fan_in) and derivatives (n, k, p, fan_out)."""
     xp = _products(on_host)
     (A, B), (C, D) = mine, theirs
@@ -273,10 +278,12 @@ def _pairs(mine: tuple[Any, Any], theirs: tuple[Any, Any], mean: bool, on_host: 
     flat = lambda F: F.reshape(F.shape[0] * p, -1)  # noqa: E731
     inner = _matmul(flat(A), flat(C).T, xp)
     over = lambda T: (inner * T).reshape(n, p, m, p).sum(axis=(1, 3)) if p > 1 else inner * T  # noqa: E731
-    if mean or k == 1:
+    if outputs == "mean":
         return over(_matmul(flat(B.swapaxes(1, 2)), flat(D.swapaxes(1, 2)).T, xp)) / k
-    block = [xp.stack([over(_matmul(flat(B[:, i]), flat(D[:, j]).T, xp)) for j in range(k)], -1) for i in range(k)]
-    return xp.stack(block, axis=2)
+    entry = lambda i, j: over(_matmul(flat(B[:, i]), flat(D[:, j]).T, xp))  # noqa: E731
+    if outputs == "diagonal":
+        return xp.stack([entry(i, i) for i in range(k)], -1)
+    return xp.stack([xp.stack([entry(i, j) for j in range(k)], -1) for i in range(k)], axis=2)
 
 
 def _matmul(A: Any, B: Any, xp: Any) -> Any:
