@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot
 
 from lineament.claims import all_claims
-from lineament.report import store
+from lineament.execution import store
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,5 +65,5 @@ def test_the_table_of_claims_lists_every_claim():
     ]
     listed = {row[0].strip("`"): (row[1], row[2]) for row in rows}
     assert listed == {claim.id: (claim.place, claim.title) for claim in all_claims().values()}
-    full = {stored.id: stored.verdict for stored in store.load_folder(ROOT / "results")[0] if stored.scale == "full"}
+    full = {stored.id: stored.verdict for stored in store.load_folder(ROOT / "results")[0] if stored.size == "full"}
     assert {row[0].strip("`"): row[4] for row in rows} == {id: full.get(id, "–") for id in all_claims()}

@@ -7,13 +7,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import claims, data, measure, models, problems, recording, starts, theory, torch, train
+    from . import claims, data, evidence, measure, models, problems, recording, starts, theory, torch, train
     from .core.ensembles import Ensemble, ensemble, stack
+    from .execution.reproduce import reproduce
     from .forecasting import forecast
     from .report import plot
     from .train import Diverged, Record, descend, final, flow
 
-_MODULES = ("claims", "data", "measure", "models", "problems", "recording", "starts", "theory", "torch", "train")
+_MODULES = (
+    "claims",
+    "data",
+    "evidence",
+    "measure",
+    "models",
+    "problems",
+    "recording",
+    "starts",
+    "theory",
+    "torch",
+    "train",
+)
 _NAMES = {
     "plot": "lineament.report",
     "Ensemble": "lineament.core.ensembles",
@@ -25,6 +38,7 @@ _NAMES = {
     "final": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
+    "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
 __all__ = [
@@ -35,6 +49,7 @@ __all__ = [
     "data",
     "descend",
     "ensemble",
+    "evidence",
     "final",
     "flow",
     "forecast",
@@ -43,6 +58,7 @@ __all__ = [
     "plot",
     "problems",
     "recording",
+    "reproduce",
     "stack",
     "starts",
     "theory",

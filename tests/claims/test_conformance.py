@@ -1,4 +1,4 @@
-"""One suite over every registered claim: each is well stated, runs at quick scale, and can fail."""
+"""One suite over every registered claim: each is well stated, runs at quick size, and can fail."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,9 @@ import latex2mathml.converter
 import numpy as np
 import pytest
 
-from lineament.claims import PAPERS, SCALES, Verdict, all_claims, run
+from lineament.claims import PAPERS, SIZES, all_claims
+from lineament.evidence import Verdict
+from lineament.execution.reproduce import reproduce
 
 CLAIMS = all_claims()
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -24,13 +26,13 @@ def test_claim_is_well_stated(id):
     assert claim.title
     assert not claim.title.endswith(".")
     assert "<math" in latex2mathml.converter.convert(claim.statement)
-    assert set(claim.cost) == set(SCALES)
+    assert set(claim.cost) == set(SIZES)
     assert len(claim.description) > 60, "the docstring says how the claim is checked"
 
 
 @pytest.mark.parametrize("id", CLAIMS)
 def test_claim_runs_and_says_what_it_found(id):
-    result = run(CLAIMS[id], "quick", seed=0)
+    result = reproduce(CLAIMS[id], "quick", seed=0)
     evidence = result.evidence
     assert result.verdict in (Verdict.HOLDS, Verdict.CORRECTED, Verdict.DIFFERS), evidence.reason()
     assert result.verdict == README_VERDICTS.get(id), f"the README says {README_VERDICTS.get(id)}: run `make readme`"
@@ -52,4 +54,4 @@ def test_claim_runs_and_says_what_it_found(id):
 def test_claims_need_float64():
     claim = next(iter(CLAIMS.values()))
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="jax_enable_x64"):
-        run(claim)
+        reproduce(claim)

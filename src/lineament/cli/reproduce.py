@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Ids, Size, SizeOption, choose, exit_code, interrupted, refuse, seeds_from, writable
+from .options import Ids, SeedOption, SeedsOption, Size, SizeOption, choose, exit_code, interrupted, refuse, writable
 
 if TYPE_CHECKING:
     from lineament.execution.batch import Job
@@ -15,12 +15,8 @@ def reproduce(
     ids: Ids = None,
     every: Annotated[bool, typer.Option("--all", help="All claims.")] = False,
     size: SizeOption = Size.quick,
-    seed: Annotated[
-        str | None, typer.Option(metavar="S", help="The seed of every random draw.", show_default="0")
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="A-B", help="Several seeds, such as 0-4 or 0,3,7: one verdict from all.")
-    ] = None,
+    seed: SeedOption = 0,
+    seeds: SeedsOption = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Store evidence and figures here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each result, one a line.")] = False,
 ) -> None:
@@ -32,7 +28,7 @@ def reproduce(
     if bool(ids) == every:
         refuse("ID", "name at least one claim, or give --all for all of them, but not both")
     chosen = choose(ids or (), None)
-    numbers = seeds_from(seed, seeds)
+    numbers = [seed] if seeds is None else seeds.numbers
     if out is not None:
         writable("--out", out)
     from lineament.execution import batch
@@ -40,7 +36,7 @@ def reproduce(
 
     # One seed's figure is enough: the others differ in their numbers, which are kept.
     jobs = [
-        batch.Job(claim.id, size.value, number, out, draw.draw_files if number == numbers[0] else None)
+        batch.Job(claim, size.value, number, out, draw.draw_files if number == numbers[0] else None)
         for claim in chosen
         for number in numbers
     ]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineament.claims.sizes import Size
+    from lineament.claims import Claim, Size
 
     from .store import Stored
 
@@ -41,18 +41,23 @@ class Job:
     """One claim to run, in terms that travel to another process.
 
     Attributes:
-        id: The claim.
+        claim: The claim.
         size: At which size to run it.
         seed: With which seed.
         folder: Where its evidence is stored, if it is.
         draw: Called with what was found and the folder before the evidence is stored, to draw its figure.
     """
 
-    id: str
+    claim: "Claim"
     size: "Size"
     seed: int
     folder: Path | None = None
     draw: "Callable[[Stored, Path], object] | None" = None
+
+    @property
+    def id(self) -> str:
+        """The claim's id."""
+        return self.claim.id
 
     def run(self) -> "Stored | Failure":
         """Run the claim and store what it found; an error becomes a `Failure` that names its place."""
@@ -61,7 +66,7 @@ class Job:
 
         begun = time.perf_counter()
         try:
-            stored = store.record(reproduce(self.id, self.size, self.seed))
+            stored = store.record(reproduce(self.claim, self.size, self.seed))
             if self.folder is not None:
                 if self.draw is not None:
                     self.draw(stored, self.folder)

@@ -10,7 +10,7 @@ from lineament.execution import batch, files, store
 from lineament.execution.batch import Failure, Job
 from lineament.execution.store import Stored
 
-from . import atlas
+from . import atlas, drawings
 from .console import Watch
 
 
@@ -55,7 +55,7 @@ def survey(
         elsewhere: Folders with evidence from other runs, to be shown too.
     """
     kept = files.writable(folder / "evidence")
-    jobs = [Job(claim.id, size, seed, kept, atlas.draw_ahead) for claim in claims]
+    jobs = [Job(claim, size, seed, kept, drawings.draw_ahead) for claim in claims]
     if fresh:
         batch.forget(jobs)
     found: dict[str, Stored | Failure] = dict(batch.finished(jobs))
