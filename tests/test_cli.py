@@ -12,7 +12,7 @@ from lineament import cli
 from lineament.claims import SIZES
 from lineament.claims.papers import PAPERS
 from lineament.cli import options
-from lineament.execution import reproduce, store
+from lineament.execution import environment, reproduce, store
 
 pytest_plugins = ["report.faked"]
 HEAVY = ("jax", "numpy", "scipy", "matplotlib", "xarray", "jinja2", "rich", "diffrax", "lineament.claims")
@@ -123,6 +123,54 @@ def test_reproduce_as_json_prints_nothing_else(run):
     assert {(result["size"], result["seed"]) for result in results} == {("full", 4)}
     assert results[1]["numbers"] == {"bad": "nan", "far": "inf", "gap": 3.2e-10, "slope": 1.98}
     assert "4/4 gissin-c" in err
+
+
+def test_several_seeds_give_one_verdict(run, tmp_path):
+    code, out, _ = run("reproduce", "gissin-a", "gissin-b", "--seeds", "0-2,7", "--out", "kept")
+    assert code == 0
+    assert "gissin-a" in out
+    pooled = [line.split()[:4] for line in out.splitlines() if "/4" in line]
+    assert pooled == [["gissin-a", "quick", "holds", "4/4"], ["gissin-b", "quick", "holds,", "corrected"]]
+    kept = {seed: store.load(tmp_path / "kept" / f"gissin-a.quick.{seed}.json") for seed in (0, 1, 2, 7)}
+    assert [seed for seed, stored in kept.items() if stored.figure is not None] == [0], "one seed's figure is enough"
+
+
+def test_only_what_is_missing_is_run(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("LINEAMENT_COMMIT", "abc1234")
+    environment._commit.cache_clear()
+    assert run("reproduce", "gissin-a", "--out", "kept")[0] == 0
+    code, out, err = run("reproduce", "gissin-a", "--seeds", "0-1", "--out", "kept", "--missing")
+    assert code == 0
+    assert "1 of 2 claims are already there" in err
+    assert "2/2" in out
+    environment._commit.cache_clear()
+    code, _, err = run("reproduce", "gissin-a", "--missing")
+    assert code == 2
+    assert "--out" in err
+
+
+def test_seeds_are_ranges_of_whole_numbers(run):
+    for given in ("3-1", "x", "1-", "-1", "0-99999999", ""):
+        code, _, err = run("reproduce", "gissin-a", "--seeds", given)
+        assert code == 2, given
+        assert "--seeds" in err
+
+
+def test_show_tells_all_of_one_claim(run, tmp_path):
+    run("atlas", "gissin-a")
+    code, out, _ = run("show", "Theorem 1")
+    assert code == 0
+    for part in (
+        "gissin-a",
+        "A < B & so on",
+        "Gissin et al. 2020, Theorem 1",
+        "quick, seed 0: holds",
+        ".py:",
+        "atlas/gissin-a.html",
+        "lineament reproduce gissin-a",
+    ):
+        assert part in out, part
+    assert run("show", "Theorem 99")[0] == 2
 
 
 def test_reproduce_stores_evidence_and_figures(run, tmp_path):

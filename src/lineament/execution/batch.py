@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ class Failure:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Job:
     """One claim to run, in terms that travel to another process.
 
@@ -46,6 +46,7 @@ class Job:
         seed: With which seed.
         folder: Where its evidence is stored, if it is.
         draw: Called with what was found and the folder before the evidence is stored, to draw its figure.
+        with_figure: Whether the data of its figure are stored with the evidence.
     """
 
     claim: "Claim"
@@ -53,6 +54,7 @@ class Job:
     seed: int
     folder: Path | None = None
     draw: "Callable[[Stored, Path], object] | None" = None
+    with_figure: bool = True
 
     @property
     def id(self) -> str:
@@ -67,6 +69,8 @@ class Job:
         begun = time.perf_counter()
         try:
             stored = store.record(reproduce(self.claim, self.size, self.seed))
+            if not self.with_figure:
+                stored = replace(stored, figure=None)
             if self.folder is not None:
                 if self.draw is not None:
                     self.draw(stored, self.folder)
@@ -79,20 +83,28 @@ class Job:
             return Failure(self.id, self.size, self.seed, message, time.perf_counter() - begun)
 
 
-def finished(jobs: Sequence[Job]) -> "dict[str, Stored]":
+def finished(jobs: Sequence[Job]) -> "dict[Job, Stored]":
     """What an earlier run has stored for these jobs with the same source: nothing of it needs to run again."""
-    from . import store
     from .fingerprint import fingerprint
 
-    found = {}
+    return {job: stored for job, stored in _stored(jobs) if stored.fingerprint == fingerprint()}
+
+
+def standing(jobs: Sequence[Job]) -> "dict[Job, Stored]":
+    """What is stored for these jobs from a committed source with the settings that the code has now."""
+    from .reproduce import stands
+
+    return {job: stored for job, stored in _stored(jobs) if stands(stored, job.claim)}
+
+
+def _stored(jobs: Sequence[Job]) -> "Generator[tuple[Job, Stored]]":
+    from . import store
+
     for job in jobs:
         if job.folder is None:
             continue
         with contextlib.suppress(FileNotFoundError, ValueError):  # absent, or unreadable: it is to be run
-            stored = store.load(store.path_of(job.folder, job.id, job.size, job.seed))
-            if stored.fingerprint == fingerprint():
-                found[job.id] = stored
-    return found
+            yield job, store.load(store.path_of(job.folder, job.id, job.size, job.seed))
 
 
 def forget(jobs: Sequence[Job]) -> None:

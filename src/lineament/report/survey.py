@@ -58,8 +58,9 @@ def survey(
     jobs = [Job(claim, size, seed, kept, drawings.draw_ahead) for claim in claims]
     if fresh:
         batch.forget(jobs)
-    found: dict[str, Stored | Failure] = dict(batch.finished(jobs))
-    left = [job for job in jobs if job.id not in found]
+    done = batch.finished(jobs)
+    found: dict[str, Stored | Failure] = {job.id: stored for job, stored in done.items()}
+    left = [job for job in jobs if job not in done]
     interrupted = False
     with Watch(len(jobs), len(found)) as watch, contextlib.closing(batch.run(left, workers, watch.begin)) as outcomes:
         try:
