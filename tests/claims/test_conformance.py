@@ -10,11 +10,15 @@ import pytest
 
 from lineament.claims import PAPERS, SIZES, all_claims
 from lineament.evidence import Verdict
-from lineament.execution.reproduce import reproduce
+from lineament.execution import store
+from lineament.execution.reproduce import reproduce, stands
 
 CLAIMS = all_claims()
+RESULTS = Path(__file__).parents[2] / "results"
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-README_VERDICTS = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| ([a-z, ]+) \| [a-z, –]+ \|$", README, re.MULTILINE))
+README_VERDICTS = dict(
+    re.findall(r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+ \| [a-z, –0-9/]+ \|$", README, re.MULTILINE)
+)
 
 
 @pytest.mark.parametrize("id", CLAIMS)
@@ -28,6 +32,15 @@ def test_claim_is_well_stated(id):
     assert "<math" in latex2mathml.converter.convert(claim.statement)
     assert set(claim.cost) == set(SIZES)
     assert len(claim.description) > 60, "the docstring says how the claim is checked"
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_stored_evidence_is_of_a_commit_and_of_todays_settings(id):
+    for path in RESULTS.glob(f"{id}.*.json"):
+        stored = store.load(path)
+        assert not stored.environment.get("commit", "").endswith("-dirty"), f"{path.name} is from a dirty tree"
+        if stored.table:
+            assert stands(stored, CLAIMS[id]), f"{path.name} was run with other settings: run it again"
 
 
 @pytest.mark.parametrize("id", CLAIMS)
