@@ -25,10 +25,11 @@ multiplier must. So for every γ > 0 the least-norm interpolator, with M(X⁺Y),
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_sylvester
 
-Array = NDArray[np.float64]
+from . import arguments
+from .arguments import Array
 
 
 class KKT(NamedTuple):
@@ -62,7 +63,7 @@ class Minimum(NamedTuple):
 def objective(W1: ArrayLike, W2: ArrayLike, gamma: float) -> float:
     """``‖W1‖² + ‖W2‖² − 2γ log det(W1W1ᵀ)``; infinite where W1 has not full row rank."""
     W1, W2 = _layers(W1, W2)
-    _positive(gamma)
+    gamma = _gamma(gamma)
     s = np.linalg.svd(W1, compute_uv=False) if W1.shape[0] <= W1.shape[1] else np.zeros(1)
     log_det = 2 * np.sum(np.log(s)) if np.all(s > 0) else -np.inf
     return float(np.sum(W1**2) + np.sum(W2**2) - 2 * gamma * log_det)
@@ -82,8 +83,8 @@ def kkt(W1: ArrayLike, W2: ArrayLike, X: ArrayLike, Y: ArrayLike, gamma: float) 
         gamma: γ > 0.
     """
     W1, W2 = _layers(W1, W2)
-    X, Y = _matrix("X", X), _matrix("Y", Y)
-    _positive(gamma)
+    X, Y = arguments.matrix("X", X), arguments.matrix("Y", Y)
+    gamma = _gamma(gamma)
     if X.shape[1] != W1.shape[0] or Y.shape != (X.shape[0], W2.shape[1]):
         raise ValueError(
             f"X must be (n, {W1.shape[0]}) and Y (n, {W2.shape[1]}) for these layers, got {X.shape} and {Y.shape}"
@@ -112,10 +113,10 @@ def convex_objective(M: ArrayLike, beta: ArrayLike, gamma: float) -> float:
         beta: W1W2, ``(d, k)``.
         gamma: γ > 0.
     """
-    M, beta = _matrix("M", M), _matrix("beta", beta)
-    _positive(gamma)
-    if M.shape != (beta.shape[0],) * 2 or np.abs(M - M.T).max() > 1e-10 * np.abs(M).max():
-        raise ValueError(f"M must be symmetric with as many rows as beta, {beta.shape[0]}, got shape {M.shape}")
+    beta, gamma = arguments.matrix("beta", beta), _gamma(gamma)
+    M = arguments.matrix("M", M, (len(beta), len(beta)))
+    if np.abs(M - M.T).max() > 1e-10 * np.abs(M).max():
+        raise ValueError(f"M must be symmetric; got entries that differ by {np.abs(M - M.T).max():.3g}")
     values, vectors = np.linalg.eigh(M)
     if values[0] <= 0:
         return np.inf
@@ -125,8 +126,7 @@ def convex_objective(M: ArrayLike, beta: ArrayLike, gamma: float) -> float:
 
 def best_gram(beta: ArrayLike, gamma: float) -> Array:
     """The Gram ``M(β) = γI + (γ²I + ββᵀ)^{1/2}`` that minimises :func:`convex_objective` for given β."""
-    beta = _matrix("beta", beta)
-    _positive(gamma)
+    beta, gamma = arguments.matrix("beta", beta), _gamma(gamma)
     U, s, _ = np.linalg.svd(beta, full_matrices=False)
     # Added to 2γI, the root counts from γ: √(γ² + s²) − γ, which is small without cancellation.
     return 2 * gamma * np.eye(len(beta)) + (U * (s * (s / (np.hypot(gamma, s) + gamma)))) @ U.T
@@ -140,13 +140,8 @@ def least_objective(singular_values: ArrayLike, gamma: float, input_size: int) -
         gamma: γ > 0.
         input_size: d, the number of terms.
     """
-    s = np.asarray(singular_values, dtype=np.float64)
-    _positive(gamma)
-    if s.ndim != 1 or s.size > input_size or not np.all((s >= 0) & np.isfinite(s)):
-        raise ValueError(
-            "singular_values must be 1-D, finite, none negative and no more than input_size; "
-            f"got input_size = {input_size} and {s}"
-        )
+    s, gamma = arguments.vector("singular_values", singular_values, least=0), _gamma(gamma)
+    input_size = arguments.count("input_size", input_size, s.size)
     root = np.hypot(np.pad(s, (0, input_size - s.size)), gamma)
     return float(np.sum(2 * root - 2 * gamma * np.log(gamma + root)))
 
@@ -157,8 +152,8 @@ def minimum(X: ArrayLike, Y: ArrayLike, gamma: float) -> Minimum:
     Raises:
         ValueError: if no β interpolates, or an argument has the wrong shape or values.
     """
-    X, Y = _matrix("X", X), _matrix("Y", Y)
-    _positive(gamma)
+    X, Y = arguments.matrix("X", X), arguments.matrix("Y", Y)
+    gamma = _gamma(gamma)
     if len(X) != len(Y):
         raise ValueError(f"X and Y must have as many rows, got {X.shape} and {Y.shape}")
     beta = np.linalg.lstsq(X, Y)[0].astype(np.float64)
@@ -176,19 +171,11 @@ def _row_space(X: Array) -> Array:
 
 
 def _layers(W1: ArrayLike, W2: ArrayLike) -> tuple[Array, Array]:
-    A, B = _matrix("W1", W1), _matrix("W2", W2)
+    A, B = arguments.matrix("W1", W1), arguments.matrix("W2", W2)
     if A.shape[1] != B.shape[0]:
         raise ValueError(f"W1 (d × l) and W2 (l × k) must share l, got shapes {A.shape} and {B.shape}")
     return A, B
 
 
-def _matrix(name: str, given: ArrayLike) -> Array:
-    matrix = np.asarray(given, dtype=np.float64)
-    if matrix.ndim != 2 or not matrix.size or not np.all(np.isfinite(matrix)):
-        raise ValueError(f"{name} must be a non-empty matrix of finite numbers, got shape {matrix.shape}: {matrix}")
-    return matrix
-
-
-def _positive(gamma: float) -> None:
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma must be a finite number above 0, got {gamma}")
+def _gamma(gamma: float) -> float:
+    return arguments.number("gamma", gamma, above=0)
