@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lineament.core import arguments
 from lineament.data import tables
-from lineament.theory import arguments
 from lineament.theory.layers import ROUNDING
 
 from . import components, paths

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erf, expit, ndtr
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 REACH = 12.0
 """Beyond this many standard deviations a Gaussian weighs less than 1e-31: integrals stop here."""

@@ -23,8 +23,8 @@ from typing import Literal, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array, Layers
+from ..core import arguments
+from ..core.arguments import Array, Layers
 from .layers import product, unbalancedness
 
 

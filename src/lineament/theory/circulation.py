@@ -29,8 +29,8 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 from .end_to_end import Gradient
 from .integration import weights
 

@@ -20,8 +20,8 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 
 def trajectory(times: ArrayLike, alignment: ArrayLike, start: ArrayLike, depth: SupportsIndex) -> Array:

@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array, Layers
+from ..core import arguments
+from ..core.arguments import Array, Layers
 from .circulation import HessianProduct
 from .end_to_end import Gradient
 from .landscape import Loss, flatten, hessian, objective_gradient, products, unflatten

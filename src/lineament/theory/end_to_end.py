@@ -28,8 +28,8 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 from .integration import Method, integrate, outside, weights
 from .layers import ROUNDING, product, unbalancedness
 

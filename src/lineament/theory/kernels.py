@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
+from ..core import arguments
+from ..core.arguments import Array
 from .activations import Activation, resolve
-from .arguments import Array
 from .dual_activations import dual
 from .dual_grid import grid_dual
 

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 
 class LayerValues(NamedTuple):

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array, Layers
+from ..core import arguments
+from ..core.arguments import Array, Layers
 
 # A computed map misses one that lacks rank by some roundings: a singular value below this, times the larger side of
 # the map and relative to the largest value, counts as zero.

@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import exprel
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 _SEAM = 2.0  # v at which the far series hands over to the near quadrature
 _TERMS = 20  # e^{−2·20} < 1e-17

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from . import arguments
+from ..core import arguments
 
 Matrix = np.ndarray
 

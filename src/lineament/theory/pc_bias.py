@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 from .layers import product
 
 

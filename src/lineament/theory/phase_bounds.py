@@ -30,7 +30,7 @@ raises a number below one to the power 1/(A − 1) and needs A > 1, which is not
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import Array
+from ..core.arguments import Array
 from .phases import BOUNDS, checked, refuse
 
 LARGEST_STEP = 2 * (2**0.5 - 1)

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import exprel
 
-from . import arguments, modes
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
+from . import modes
 from .phases import BOUNDS, Timetable, checked, log_threshold, refuse
 
 _DESCENT = BOUNDS | {"c": {"above": 0, "most": 1}, "depth": {"least": 2, "infinite": True}}

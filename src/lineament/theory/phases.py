@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from . import arguments, modes
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
+from . import modes
 
 _SMALLEST = 1e-300  # of s/r: beyond it powers of s/r leave float64
 _ROUNDING = 37.0  # e^{−37} is half a unit in the last place

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 BIAS_RATE = 1 / 8  # c, by the gradient of the loss
 PRINTED_BIAS_RATE = 1.0  # c, by Appendix F.2.2

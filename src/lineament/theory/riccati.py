@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, qr
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 _syrk, _trsm = get_blas_funcs(("syrk", "trsm"), dtype=np.float64)
 _potrf, _pocon = get_lapack_funcs(("potrf", "pocon"), dtype=np.float64)

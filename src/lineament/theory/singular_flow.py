@@ -23,8 +23,8 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 from .end_to_end import Gradient
 from .integration import Method, integrate, outside
 from .layers import ROUNDING

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import arguments
+from ..core import arguments
+from ..core.arguments import Array
 from .activations import Activation
-from .arguments import Array
 from .twin_constants import Constants, constants, quadrature
 
 __all__ = [

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.integrate import quad_vec
 from scipy.special import ndtr
 
+from ..core.arguments import Array
 from .activations import REACH, Activation, resolve
-from .arguments import Array
 
 
 class Constants(NamedTuple):

@@ -28,8 +28,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 Norm = Literal["spectral", "frobenius", "nuclear"] | Callable[[Array], float]
 Sign = Literal[1, -1]

@@ -38,8 +38,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import arguments, riccati
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
+from . import riccati
 
 
 class Balance(NamedTuple):

@@ -25,8 +25,8 @@ from typing import Literal, get_args
 
 from numpy.typing import ArrayLike
 
-from . import arguments
-from .arguments import Array
+from ..core import arguments
+from ..core.arguments import Array
 
 Parameterisation = Literal["factors", "shared"]
 Loss = Literal["normalised", "half", "mse"]

@@ -1,4 +1,6 @@
-"""Checks of what users pass to the theory: one function for every kind of argument, called where it enters.
+"""Checks of what users pass to functions of NumPy: one for every kind of argument, called where it enters.
+
+Used by `theory` and by what `measure` does outside compiled loops; `checks` has what takes JAX arrays. It imports no JAX.
 
 One rule: an argument that cannot be used raises a `ValueError` that reads "name must be …; got …", whether its type, its
 shape or its value is at fault. Nothing is converted in silence. Integers and shorter floats become float64; complex
@@ -136,9 +138,7 @@ def square(name: str, value: ArrayLike) -> Array:
 
 def examples(name: str, value: ArrayLike, least: int = 1) -> np.ndarray:
     """Return a matrix of examples in the real type it comes in, not yet looked at: it may be too large to convert."""
-    array = value if isinstance(value, np.ndarray) and value.dtype.kind in "iuf" else _floats(name, value)
-    if isinstance(array, np.ma.MaskedArray):
-        array = _floats(name, array)
+    array = numeric(name, value)
     if array.ndim != 2 or len(array) < least or array.shape[1] == 0:
         raise ValueError(f"{name} must be a matrix of at least {least} example(s), one a row; got shape {array.shape}")
     return array
@@ -150,6 +150,20 @@ def labels(name: str, value: ArrayLike, examples: int) -> Array:
     if y.ndim not in (1, 2) or len(y) != examples or 0 in y.shape:
         raise ValueError(f"{name} must be labels (n,) or (n, k) of n = {examples} examples; got shape {y.shape}")
     return y
+
+
+def classes(name: str, value: ArrayLike) -> np.ndarray:
+    """Return names or numbers of classes, of any shape: whole numbers, truth values or text."""
+    if _masked(value):
+        raise ValueError(f"{name} must be classes without a mask; got masked entries")
+    try:
+        array = np.asarray(value)
+    except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
+        raise ValueError(f"{name} must be an array of classes; got {_shown(value)} ({problem})") from None
+    whole = array.dtype.kind == "f" and bool((array == np.round(array)).all())
+    if array.dtype.kind not in "iubUS" and not whole:
+        raise ValueError(f"{name} must be whole numbers, truth values or text; got {_shown(array)}")
+    return array
 
 
 def layers(value: Sequence[ArrayLike], name: str = "layers") -> Layers:
@@ -204,8 +218,8 @@ def instance(name: str, value: Any, kind: type) -> Any:
     return value
 
 
-def _floats(name: str, value: ArrayLike) -> Array:
-    """The argument as float64, its values not yet looked at."""
+def numeric(name: str, value: ArrayLike) -> np.ndarray:
+    """Return an array of real numbers in the type it comes in, its values not yet looked at."""
     if type(value) is float:
         return np.array(value)
     if type(value) is not np.ndarray:
@@ -215,16 +229,21 @@ def _floats(name: str, value: ArrayLike) -> Array:
             value = np.asarray(value)
         except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
             raise ValueError(f"{name} must be real numbers in an array; got {_shown(value)} ({problem})") from None
-    if value.dtype == np.float64:
-        return value
     # Floating-point types from outside NumPy, such as bfloat16, are of kind V but have a scalar type of their own.
-    foreign = value.dtype.kind == "V" and value.dtype.type is not np.void
-    if value.dtype.kind in "iuf" or foreign or _all_real(value):
+    if value.dtype.kind in "iuf" or (value.dtype.kind == "V" and value.dtype.type is not np.void):
+        return value
+    if _all_real(value):
         try:
             return value.astype(np.float64)
         except (OverflowError, TypeError, ValueError):
             pass
     raise ValueError(f"{name} must be real numbers; got {_shown(value)}")
+
+
+def _floats(name: str, value: ArrayLike) -> Array:
+    """The argument as float64, its values not yet looked at."""
+    array = numeric(name, value)
+    return array if array.dtype == np.float64 else array.astype(np.float64)
 
 
 def _all_real(array: np.ndarray) -> bool:
