@@ -38,6 +38,7 @@ class Watched(problems.Problem):
     labels: Int[Array, " trained"]
     classes: int = eqx.field(static=True)
     kind: Loss = eqx.field(static=True, default="cross-entropy")
+    unwatched: int = eqx.field(static=True, default=0)  # how many of the first examples are not predicted
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,7 +63,7 @@ class Watched(problems.Problem):
 
 
 def _predictions(model: Any, problem: Watched, parameters: Any) -> jax.Array:
-    return jnp.argmax(model.end_to_end(parameters)(problem.inputs), axis=1).astype(jnp.uint8)
+    return jnp.argmax(model.end_to_end(parameters)(problem.inputs[problem.unwatched :]), axis=1).astype(jnp.uint8)
 
 
 PREDICTIONS = Record("predictions", _predictions, ("example",))
@@ -108,6 +109,7 @@ def learn(
     batch: int = 100,
     every: int = 1,
     at: Sequence[int] | np.ndarray | None = None,
+    watch_training: bool = True,
     loss: Loss = "cross-entropy",
     record: Sequence[Record] = (),
     on_divergence: Literal["raise", "keep"] = "raise",
@@ -133,6 +135,7 @@ def learn(
         batch: Examples per step.
         every: Keep the predictions of every so many epochs.
         at: Instead: the epochs whose predictions are kept; 0 is the start.
+        watch_training: Whether to predict the examples trained on, too; without, `watched` come first.
         loss: The loss that is trained on.
         record: Further records, taken at the same epochs.
         on_divergence: What `descend` does about members that diverge.
@@ -143,7 +146,7 @@ def learn(
     starts = list(start) if isinstance(start, Sequence) else [start]
     step_sizes = np.atleast_1d(np.asarray(step_size, float))
     cells = max(len(X) if several else 1, len(starts), len(step_sizes))
-    problem = _problem(model, X, labels, watched, loss, members)
+    problem = _problem(model, X, labels, watched, loss, members, watch_training)
     start_key, order_key = jax.random.split(key)
     keys = jax.random.split(start_key, members)
     begun = [ensembles.ensemble(one, keys).stacked for one in starts]
@@ -174,14 +177,15 @@ def learn(
 
 
 def _problem(
-    model: Any, X: Any, labels: Any, watched: Any, loss: Loss, members: int
+    model: Any, X: Any, labels: Any, watched: Any, loss: Loss, members: int, watch_training: bool
 ) -> problems.Problem | ensembles.Ensemble:
     """One problem that all members share, or one for each member where the cells have their own data."""
     classes, _ = model.shape
 
     def made(X: np.ndarray, y: np.ndarray, more: np.ndarray | None) -> Watched:
         rows = X if more is None else np.concatenate([X, more])
-        return Watched(jnp.asarray(rows, jnp.float32), jnp.asarray(y, int), classes, loss)
+        hidden = 0 if watch_training else len(X)
+        return Watched(jnp.asarray(rows, jnp.float32), jnp.asarray(y, int), classes, loss, hidden)
 
     if isinstance(X, np.ndarray):
         return made(X, labels, watched)

@@ -182,11 +182,12 @@ def _gains(settings: Settings, part: Part, drawn: list[Task], key: jax.Array) ->
         start=start(net, "Glorot"),
         key=key,
         batch=settings.batch,
+        watch_training=False,
         on_divergence="keep",
         precision=settings.precision,
     )
     truth = np.repeat(np.stack([task.test_labels for task in drawn for _ in names]), part.networks, axis=0)
-    right = history.predictions[:, :, len(drawn[0].X) :] == truth[:, None, :]
+    right = history.predictions == truth[:, None, :]
     by_version = lambda x: x.reshape(len(drawn), len(names), part.networks, *x.shape[1:]).swapaxes(1, 2)  # noqa: E731
     curves = by_version(right.mean(axis=2)).reshape(len(drawn) * part.networks, len(names), -1)
     whole = ~by_version(history.diverged).reshape(len(curves), len(names)).any(axis=1)
