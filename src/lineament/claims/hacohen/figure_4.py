@@ -123,7 +123,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     must stand to the first as 1, within a quarter. In the non-linear network (d) the effect is "most notable at the
     beginning": the spread must be ordered at one record at least. Its activation is not named; ELU is judged, ReLU shown.
     """
-    runs = [run for case in settings.cases for run in _runs(settings, case, key)]
+    # Case by case, but the components of each data set, which take a while, only once.
+    fitted = {}
+    for name in dict.fromkeys(case.data for case in settings.cases):
+        task = _task(name, key)
+        fitted[name] = task, data.fit(task.X, centre=False)
+    runs = [run for case in settings.cases for run in _runs(settings, case, *fitted[case.data], key)]
     numbers: dict[str, float] = {}
     for run in runs:
         numbers |= _numbers(run)
@@ -151,11 +156,13 @@ def _compact(model: Any, problem: problems.Problem, parameters: Any) -> jax.Arra
 COMPACT = train.Record("compact", _compact, ("output", "input"))
 
 
-def _runs(settings: Settings, case: Case, key: jax.Array) -> list[Along]:
-    task = _task(case.data, key)
-    components = data.fit(task.X, centre=False)
+def _runs(settings: Settings, case: Case, task: Task, components: data.Components, key: jax.Array) -> list[Along]:
+    variances = components.variances
     if case.panel == "c":
-        task = task._replace(X=components.whiten(task.X).astype(np.float32))
+        task, variances = task._replace(X=components.whiten(task.X).astype(np.float32)), np.ones(components.count)
+    # Principal coordinates are orthogonal over the examples, so that least squares falls apart into single ones.
+    best = (task.one_hot.T @ task.X).astype(float) @ components.directions.T / (len(task.X) * variances)
+    ends = _group_ends(settings, components)
     if case.architecture == "dense":
         net: Any = dense(task, (settings.hidden,), case.activation, bias=False)
     else:
@@ -184,25 +191,20 @@ def _runs(settings: Settings, case: Case, key: jax.Array) -> list[Along]:
         for step_size, some in zip(case.step_sizes, slices, strict=True):
             W = history.records["compact"][some][~history.diverged[some]] @ components.directions.T.astype(np.float32)
             if len(W) > 2:
-                found.append(_along(settings, case, loss, step_size, history.epochs, W, task, components))
+                found.append(_along(case, loss, step_size, history.epochs, W, best, ends))
     return found
 
 
 def _along(
-    settings: Settings,
     case: Case,
     loss: by_epochs.Loss,
     step_size: float,
     epochs: np.ndarray,
     W: np.ndarray,
-    task: Task,
-    components: data.Components,
+    best: np.ndarray,
+    ends: list[int],
 ) -> Along:
     """Distances and spreads by groups from maps (network, record, output, component)."""
-    # Principal coordinates are orthogonal over the examples, so that least squares falls apart into single ones.
-    coordinates = task.X.astype(float) @ components.directions.T
-    best = (task.one_hot.T @ coordinates) / np.sum(coordinates**2, axis=0)
-    ends = _group_ends(settings, components)
     group = lambda x: np.stack([x[..., a:b].mean(axis=-1) for a, b in zip((0, *ends[:-1]), ends, strict=True)], -1)  # noqa: E731
     distance = group(np.abs(W - best).mean(axis=2))
     spread = lambda W: _relative(group(W.std(axis=0, ddof=1).mean(axis=1)), 0)  # noqa: E731

@@ -118,7 +118,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     it is still nothing. The quick task has label noise and a steep spectrum, and its networks are drawn with the data.
     """
     tasks_drawn = _tasks(settings, key)
-    found = [_gains(settings, part, tasks_drawn, key) for part in settings.parts]
+    shares = tuple(sorted({share for part in settings.parts for share in part.shares}))
+    versions = [amplified(task, settings.factor, shares) for task in tasks_drawn]
+    found = [_gains(settings, part, tasks_drawn, versions, key) for part in settings.parts]
     checks: list[Check] = []
     for network in ("linear", "non-linear"):
         checks += _checks([one for one in found if one.part.network == network], network, settings.judged_share)
@@ -164,9 +166,11 @@ def _model(part: Part, task: Task) -> Any:
     return convolutional(task, part.architecture, activation, part.dropout)
 
 
-def _gains(settings: Settings, part: Part, drawn: list[Task], key: jax.Array) -> Gains:
-    versions = [amplified(task, settings.factor, part.shares) for task in drawn]
-    names = tuple(versions[0])
+Versions = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def _gains(settings: Settings, part: Part, drawn: list[Task], versions: list[Versions], key: jax.Array) -> Gains:
+    names = ("original", *(name(share) for share in part.shares for name in (low, high)))
     net = _model(part, drawn[0])
     quick_map = part.network == "linear" and not part.dropout and part.architecture != "dense"
     at = np.unique(np.geomspace(1, part.epochs, settings.records).round().astype(int))
