@@ -22,7 +22,7 @@ y, fresh_y = (np.sign(x[:, 0] + 1.5 * x[:, 1] * x[:, 2]) for x in (X, fresh))
 
 # %%
 # The forecast: constants of the activation and the covariance of the inputs give the features; no network is trained.
-twin = la.theory.twin.two_layer(X, y, activation="erf", first_step=step, second_step=step)
+twin = la.theory.twin.two_layer(X, y, activation="erf", first_step_size=step, second_step_size=step)
 print(f"theory speaks up to step T = d log d / η = {twin.horizon():.0f}")
 
 # %%

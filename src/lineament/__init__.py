@@ -7,16 +7,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import claims, data, measure, models, problems, recording, starts, theory, torch, train
+    from . import claims, data, evidence, measure, models, problems, recording, starts, theory, torch, train
     from .core.ensembles import Ensemble, ensemble, stack
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
+    from .execution.reproduce import reproduce
     from .forecasting import forecast
     from .problems.base import AbstractProblem
     from .report import plot
     from .train import Diverged, Record, descend, flow
 
-_MODULES = ("claims", "data", "measure", "models", "problems", "recording", "starts", "theory", "torch", "train")
+_MODULES = (
+    "claims",
+    "data",
+    "evidence",
+    "measure",
+    "models",
+    "problems",
+    "recording",
+    "starts",
+    "theory",
+    "torch",
+    "train",
+)
 _NAMES = {
     "plot": "lineament.report",
     "AbstractModel": "lineament.core.model",
@@ -31,6 +44,7 @@ _NAMES = {
     "descend": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
+    "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
 __all__ = [
@@ -45,6 +59,7 @@ __all__ = [
     "data",
     "descend",
     "ensemble",
+    "evidence",
     "flow",
     "forecast",
     "measure",
@@ -52,6 +67,7 @@ __all__ = [
     "plot",
     "problems",
     "recording",
+    "reproduce",
     "stack",
     "starts",
     "theory",

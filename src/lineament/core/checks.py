@@ -1,6 +1,7 @@
 """Checks of what users pass in. Each error names the argument, what was given, and what is allowed."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -8,17 +9,15 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from . import arguments
+
 
 def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
     """Return `value` as a floating-point array of the asked dimension, all of it finite.
 
     Values inside a transformation such as `vmap` cannot be looked at; only their shape is checked.
     """
-    array = jnp.asarray(value)
-    if not jnp.issubdtype(array.dtype, jnp.floating):
-        if not jnp.issubdtype(array.dtype, jnp.number) or jnp.iscomplexobj(array):
-            raise ValueError(f"{name} must hold real numbers; got {array.dtype}")
-        array = array.astype(jnp.zeros(()).dtype)
+    array = floating(name, value)
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s); got shape {array.shape}")
     if not isinstance(array, Tracer) and not np.isfinite(array).all():
@@ -27,9 +26,46 @@ def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
     return array
 
 
+def floating(name: str, value: ArrayLike) -> jax.Array:
+    """Return `value` as a floating-point array of any shape; integers are converted, nothing else is."""
+    array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        if not jnp.issubdtype(array.dtype, jnp.integer):
+            raise ValueError(f"{name} must be real numbers; got {array.dtype}")
+        array = array.astype(jnp.zeros(()).dtype)
+    return array
+
+
+def matrices(name: str, value: ArrayLike) -> jax.Array:
+    """Return a floating-point matrix, or a stack of them along leading axes; its values are not looked at."""
+    array = floating(name, value)
+    if array.ndim < 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be a matrix with at least one row and column; got shape {array.shape}")
+    return array
+
+
+def matrix(name: str, value: ArrayLike) -> jax.Array:
+    """Return one floating-point matrix; its values are not looked at."""
+    array = matrices(name, value)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be one matrix; got shape {array.shape}")
+    return array
+
+
+def layers(value: Sequence[ArrayLike]) -> tuple[jax.Array, ...]:
+    """Return layers (W_1, …, W_n), first layer first, whose shapes (d_j, d_{j−1}) fit together."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) == 0:
+        raise ValueError(f"layers must be a sequence of at least one matrix; got {value!r}")
+    matrices = tuple(matrix(f"layers[{j}]", W) for j, W in enumerate(value))
+    for j, (before, after) in enumerate(pairwise(matrices), start=1):
+        if after.shape[1] != before.shape[0]:
+            raise ValueError(f"layers[{j}] must be of {before.shape[0]} columns; got shape {after.shape}")
+    return matrices
+
+
 def columns(name: str, value: ArrayLike) -> jax.Array:
     """Return `value` as a matrix of rows of examples; a vector becomes one column."""
-    array = jnp.asarray(value)
+    array = floating(name, value)
     return real_array(name, array[:, None] if array.ndim == 1 else array, 2)
 
 
@@ -48,7 +84,7 @@ def positive(name: str, value: ArrayLike | Sequence[float]) -> None:
     """Refuse anything but positive finite numbers."""
     if isinstance(value, Tracer):
         return
-    array = np.asarray(value, dtype=float)
+    array = arguments.numeric(name, value).astype(np.float64)
     if not (np.isfinite(array).all() and (array > 0).all()):
         raise ValueError(f"{name} must be positive and finite; got {value}")
 
@@ -94,5 +130,5 @@ def rising(name: str, value: ArrayLike) -> np.ndarray:
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Refuse a word that is not among those allowed."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
