@@ -156,7 +156,7 @@ def test_batches_average_to_the_whole(name):
             r"X must be finite; entry \(3, 1\) is nan",
         ),
         (lambda: la.problems.regression(np.zeros((0, 4)), np.zeros((0, 3))), "at least one example"),
-        (lambda: la.problems.regression(X + 0j, Y), "X must hold real numbers"),
+        (lambda: la.problems.regression(X + 0j, Y), "X must be real numbers"),
         (lambda: la.problems.regression_from_moments(np.eye(3), np.ones((2, 4)), np.eye(2)), "got"),
         (lambda: la.problems.lp_regression(X, Y, p=3), "p must be an even integer ≥ 2"),
         (lambda: la.problems.sensing(A, values[:3]), "got A 30, y 3"),

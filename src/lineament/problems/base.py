@@ -85,6 +85,13 @@ def predict(map: Map, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
     return map(X) if callable(map) else X @ map.T
 
 
+def as_array(map: Map, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Return a map that is an array, for problems that are about nothing else."""
+    if callable(map):
+        raise ValueError(f"map must be an array of shape {shape}; got a function")
+    return map
+
+
 def require_problem(problem: object) -> None:
     """Refuse what is no problem, naming what it lacks."""
     if isinstance(problem, AbstractProblem):

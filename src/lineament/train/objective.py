@@ -1,7 +1,6 @@
 """The objective of training: `φ(parameters) = ℓ(end-to-end map)`."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jaxtyping import Array
@@ -26,7 +25,6 @@ def value_and_gradient(
         return jax.value_and_grad(lambda p: problem.loss(model.dropped(p, dropout_key)))(parameters)
     if map_shape(model, parameters) is None:
         return jax.value_and_grad(lambda p: loss(model, problem, p))(parameters)
-    array: Callable[[Any], Any] = model.end_to_end
-    map, pull_back = jax.vjp(array, parameters)
-    value, gradient = problem.value_and_gradient(map)
+    map, pull_back = jax.vjp(model.end_to_end, parameters)
+    value, gradient = problem.value_and_gradient(cast(Array, map))
     return value, pull_back(gradient)[0]

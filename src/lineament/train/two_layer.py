@@ -141,9 +141,7 @@ def _run(
 
         return jax.vmap(of)(state.W)
 
-    def to_record(
-        carry: tuple[State, jax.Array], ends: jax.Array
-    ) -> tuple[tuple[State, jax.Array], tuple[jax.Array, ...]]:
+    def to_record(carry: tuple[State, jax.Array], ends: jax.Array) -> tuple[tuple[State, jax.Array], Seen]:
         carry = jax.lax.fori_loop(ends[0], ends[1], advance, carry)
         return carry, observe(carry[0])
 
