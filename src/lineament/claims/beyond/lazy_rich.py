@@ -95,8 +95,8 @@ def _run(
     balances: np.ndarray, targets: np.ndarray, left: np.ndarray, right: np.ndarray, key: jax.Array
 ) -> list[np.ndarray]:
     """Products and Grams of both layers at the times, (sign, target, balance, time, …), and W1 at the end."""
-    net = models.DeepLinear((INPUTS, HIDDEN, OUTPUTS))
-    first, nothing = (np.asarray(layer) for layer in starts.shaped(net, key, 0.5))
+    model = models.DeepLinear((INPUTS, HIDDEN, OUTPUTS))
+    first, nothing = (np.asarray(layer) for layer in starts.shaped(model, key, 0.5))
     second = np.asarray(starts.orthonormal(jax.random.fold_in(key, 1), OUTPUTS, HIDDEN))
     root = np.sqrt(np.tile(balances, targets.size))[:, None, None]
     zero = np.zeros((root.size, *first.shape)), np.zeros((root.size, *nothing.shape))
@@ -108,10 +108,10 @@ def _run(
     )
     maps = np.tile(np.repeat(targets, balances.size), 2)[:, None, None] * ((left * SHARES) @ right.T)
     problem = ensembles.ensemble(problems.whitened, jnp.asarray(maps))
-    run = train.flow(net, problem, start, times=TIMES, record=GRAMS, rtol=1e-9, tolerance=1e-18)
+    run = train.flow(model, problem, start, times=TIMES, record=GRAMS, rtol=1e-9, tolerance=1e-18)
     lead = (2, targets.size, balances.size, TIMES.size)
     grams = [run[name].values.reshape(*lead, *run[name].shape[2:]) for name in ("end_to_end", "first", "second")]
-    return [*grams, np.asarray(train.final(run, start).stacked[0]).reshape(*lead[:3], HIDDEN, INPUTS)]
+    return [*grams, np.asarray(run.final.stacked[0]).reshape(*lead[:3], HIDDEN, INPUTS)]
 
 
 def _measure(

@@ -88,11 +88,11 @@ def _library_gap(rng: np.random.Generator) -> float:
 def _gradient_gap(rng: np.random.Generator) -> float:
     """The gradient of a classifier's loss in the layers by differentiation, against the diagonal form."""
     length, depth = 31, 4
-    net = models.Circular(length, depth)
+    model = models.Circular(length, depth)
     X, layers = rng.normal(size=(20, length)), rng.normal(size=(depth, length)) / np.sqrt(length)
     problem = problems.exponential(X, np.where(rng.uniform(size=20) > 0.5, 1.0, -1.0))
-    found = jax.jit(jax.grad(lambda w: problem.loss(net.end_to_end(w))))(jnp.asarray(layers))
-    in_sigma = np.fft.fft(np.asarray(problem.gradient(net.end_to_end(jnp.asarray(layers))))[0])
+    found = jax.jit(jax.grad(lambda w: problem.loss(model.end_to_end(w))))(jnp.asarray(layers))
+    in_sigma = np.fft.fft(np.asarray(problem.gradient(model.end_to_end(jnp.asarray(layers))))[0])
     spectra = np.fft.fft(layers)
     forecast = np.stack([np.prod(np.delete(spectra, n, axis=0), axis=0).conj() * in_sigma for n in range(depth)])
     return float(np.max(np.abs(np.fft.fft(np.asarray(found)) - forecast)) / np.max(np.abs(forecast)))

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import models, problems, train
+from ... import models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Check, at_least, at_most
 from ...evidence import figure as fig
@@ -82,7 +82,7 @@ def descend(
         model,
         ensembles.stack([data[r] for _, r in pairs]),
         ensembles.Ensemble(jnp.asarray(np.stack(begin))),
-        step=settings.step_size,
+        step_size=settings.step_size,
         steps=settings.steps,
         at=np.unique(np.r_[0, np.geomspace(1, settings.steps, 400).round()].astype(int)),
         record=(WEIGHTS,),
@@ -209,7 +209,10 @@ def protocol(settings: Settings, network: str, start: str, target: str) -> dict[
 def figure(
     comparison: Comparison, settings: Settings, read: Callable[[np.ndarray], np.ndarray], label: str
 ) -> fig.Figure:
-    """Correlation against the scale of the start, and the five largest values along a run at the smallest."""
+    """Correlation against the scale of the start, and the five largest values along a run at the smallest.
+
+    A colour is a depth.
+    """
     scales = np.array(settings.start_scales)
     marks = []
     for group, (depth, each) in enumerate(comparison.correlations.items()):
@@ -219,12 +222,14 @@ def figure(
             fig.measured(scales, mean, f"N = {depth}", group),
         ]
     marks.append(fig.reference(scales[[0, -1]], [comparison.margin.mean()] * 2, "max-margin"))
-    panels = [fig.Panel(tuple(marks), "start σ₀", "correlation", x_scale="log")]
-    for depth, run in list(comparison.runs.items())[:3]:
+    least = min(float(np.nanmin(each)) for each in (comparison.margin, *comparison.correlations.values()))
+    room = (2 * least - 1.05, 1.02)  # below the curves, for the legend
+    panels = [fig.Panel(tuple(marks), "start σ₀", "correlation", x_scale="log", y_limits=room)]
+    for group, (depth, run) in enumerate(list(comparison.runs.items())[:3]):
         path = read(run.weights[-1, 0])
         last = int(np.argmax(np.all(path == path[-1], axis=1))) + 1
         top = path[:, np.argsort(-path[-1])[:5]]
-        lines = tuple(fig.measured(run.steps[:last] / 1000, top[:last, i], "", i) for i in range(5))
+        lines = tuple(fig.measured(run.steps[:last] / 1000, top[:last, i], "", group) for i in range(5))
         panels.append(fig.Panel(lines, "thousand steps", label, f"N = {depth}, σ₀ = {settings.start_scales[-1]:g}"))
     best = {depth: np.nanmean(each, axis=1)[-1] for depth, each in comparison.correlations.items()}
     deepest = max(best)
@@ -238,10 +243,10 @@ def figure(
 def diagonal(depth: int) -> tuple[models.Diagonal, Start]:
     """σ = w₊^N − w₋^N from equal weights, so that σ = 0 at the start."""
     model = models.Diagonal(INPUTS, depth, signed=True)
-    return model, lambda scale, key: model.start(scale)
+    return model, lambda scale, key: starts.identity(model, scale)
 
 
 def circular(depth: int) -> tuple[models.Circular, Start]:
     """Circular convolutions and a dense layer, from random normal weights."""
     model = models.Circular(INPUTS, depth)
-    return model, lambda scale, key: model.start(key, scale)
+    return model, lambda scale, key: starts.circular(model, key, scale)

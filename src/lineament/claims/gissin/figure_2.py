@@ -49,8 +49,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         forecast = modes.trajectory(time[..., None], targets, scales[:, None, None], depth)
         curves = []
         for steps in settings.steps:
-            step = end / steps / units.clock_rate(depth)
-            run = train.descend(model, problem, start, step=step, steps=steps, every=steps // 400, record=(_diagonal,))
+            step_size = end / steps / units.clock_rate(depth)
+            run = train.descend(
+                model, problem, start, step_size=step_size, steps=steps, every=steps // 400, record=(_diagonal,)
+            )
             curves.append(run.diagonal.values)
         gaps[row] = [np.max(np.abs(curve - forecast) / targets) for curve in curves]
         next_value[row] = [np.mean(overlaps(curve, targets, 0.75)) for curve in curves[-1]]

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import models, problems, train
+from ... import models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Evidence, at_least
 from ...evidence import figure as fig
@@ -64,13 +64,13 @@ def descend(given: Instances, settings: Settings) -> np.ndarray:
     model = models.Diagonal(settings.atoms, DEPTH, signed=True)
     data = zip(given.D.astype(np.float32)[:, :, None], given.x.astype(np.float32), strict=True)
     start = jnp.broadcast_to(
-        model.start(settings.start_scale).astype(jnp.float32), (settings.repeats, *model.parameter_shape)
+        starts.identity(model, settings.start_scale).astype(jnp.float32), (settings.repeats, *model.parameter_shape)
     )
     run = train.descend(
         model,
         ensembles.stack([problems.sensing(*one) for one in data]),
         ensembles.Ensemble(start),
-        step=2 * settings.step_size,  # the library's loss has a half before the mean
+        step_size=2 * settings.step_size,  # the library's loss has a half before the mean
         steps=settings.steps,
         every=settings.steps // 500,
         record=(WEIGHTS,),

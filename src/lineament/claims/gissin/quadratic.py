@@ -68,7 +68,7 @@ def descend(rng: np.random.Generator, settings: Settings, count: int, bias: bool
         models.Quadratic(d, bias=bias),
         ensembles.stack([problems.quadratic_regression(*data) for data in zip(X, y, strict=True)]),
         ensembles.Ensemble(tuple(map(jnp.asarray, begin))),
-        step=16 * settings.step_size,  # the library's loss has 1/16 before the mean
+        step_size=16 * settings.step_size,  # the library's loss has 1/16 before the mean
         steps=settings.steps,
         every=20,
         record=(WEIGHTS, "loss"),

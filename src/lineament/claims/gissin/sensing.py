@@ -80,7 +80,7 @@ def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: ja
         made = (
             starts.identity(model, settings.start_scale)
             if key is None
-            else starts.gaussian(model, key_, scale=settings.start_scale)
+            else starts.gaussian(model, key_, start_scale=settings.start_scale)
         )
         return tuple(layer.astype(jnp.float32) for layer in made)
 
@@ -90,13 +90,13 @@ def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: ja
         model,
         problem,
         start,
-        step=2 * settings.step_size,  # the library's loss has a half before the mean
+        step_size=2 * settings.step_size,  # the library's loss has a half before the mean
         steps=settings.steps,
         every=20,
         record=(TOP_FIVE, MODES, "loss"),
         tolerance=settings.stop / 2,
     )
-    W = np.asarray(jax.vmap(model.end_to_end)(train.final(run, like=start).stacked), float)
+    W = np.asarray(jax.vmap(model.end_to_end)(run.final.stacked), float)
     target = np.diag(np.r_[VALUES, np.zeros(settings.dimension - len(VALUES))])
     error = np.sum((W - target) ** 2, axis=(1, 2)) / np.sum(VALUES**2)
     done = run.loss.values[:, -1] <= 1.001 * settings.stop / 2  # in single precision

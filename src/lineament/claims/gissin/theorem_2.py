@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ... import models, problems, train
+from ... import models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Evidence, at_least, at_most
 from ...evidence import figure as fig
@@ -164,11 +164,11 @@ def _flow_gap(rng: np.random.Generator, members: int, depth: float) -> float:
     start = phases.threshold(depth, ratio, s, f)
     unit = modes.time_to(f * ratio, ratio, start, depth) ** (1 / (2 - 2 / depth))
     targets = np.stack([ratio * unit, unit], axis=1)
-    net = models.Diagonal(2, depth)
+    model = models.Diagonal(2, depth)
     run = train.flow(
-        net,
+        model,
         ensembles.ensemble(problems.whitened, jnp.asarray(targets[:, None, :])),
-        ensembles.ensemble(net.start, jnp.asarray(start * unit)),
+        ensembles.ensemble(lambda s: starts.identity(model, s), jnp.asarray(start * unit)),
         times=np.array([0.0, 1.0]) / units.clock_rate(depth, "shared"),
         record=("end_to_end",),
         rtol=1e-11,

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import models, problems, train
+from ... import models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Evidence, at_least, at_most
 from ...evidence import figure as fig
@@ -105,19 +105,19 @@ def _anywhere(rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
 
 
 def _descend(
-    start: np.ndarray, ratio: np.ndarray, s: np.ndarray, f: np.ndarray, step: np.ndarray
+    start: np.ndarray, ratio: np.ndarray, s: np.ndarray, f: np.ndarray, step_size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient descent of diagonal networks with targets (ratio, 1), one run for each entry.
 
     Returns whether Definition 1 holds at some step, and σj/σj* at the first step at which σi has reached fσi*.
     """
-    net = models.Diagonal(2, 2)
+    model = models.Diagonal(2, 2)
     targets = np.stack([ratio, np.ones_like(ratio)], axis=1)
     run = train.descend(
-        net,
+        model,
         ensembles.ensemble(problems.whitened, jnp.asarray(targets[:, None, :])),
-        ensembles.ensemble(net.start, jnp.asarray(start)),
-        step=step / units.clock_rate(2, "shared"),
+        ensembles.ensemble(lambda s: starts.identity(model, s), jnp.asarray(start)),
+        step_size=step_size / units.clock_rate(2, "shared"),
         steps=LONGEST,
         every=1,
         record=("end_to_end",),

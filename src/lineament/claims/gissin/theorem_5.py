@@ -115,9 +115,11 @@ def _targets(rng: np.random.Generator, members: int, d: int) -> tuple[np.ndarray
 
 def _flow(each: list[problems.QuadraticPopulation], start: tuple[np.ndarray, ...], time: np.ndarray) -> Course:
     """Gradient flow of every member, from the given W and, where there is one, b."""
-    net = models.Quadratic(each[0].shape[1], bias=len(start) == 2)
+    model = models.Quadratic(each[0].shape[1], bias=len(start) == 2)
     begin = ensembles.Ensemble(tuple(map(jnp.asarray, start)))
-    run = train.flow(net, ensembles.stack(each), begin, times=time, record=(WEIGHTS, BIAS), rtol=1e-10, tolerance=0.0)
+    run = train.flow(
+        model, ensembles.stack(each), begin, times=time, record=(WEIGHTS, BIAS), rtol=1e-10, tolerance=0.0
+    )
     return Course(spectrum(run.weights.values), run.bias.values)
 
 

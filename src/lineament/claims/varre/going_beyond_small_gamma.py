@@ -5,10 +5,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from ... import measure, models, problems, starts, train
-from ...core import ensembles
+from ...core import Run, ensembles
 from ...evidence import Check, Evidence, at_least, at_most, within
 from ...evidence import figure as fig
 from ...theory import label_noise, log_det
@@ -125,7 +124,7 @@ def _data(settings: Settings, key: jax.Array) -> Data:
     return Data(X, direction, S, np.linspace(0, 6 / label_noise.line(direction, S).rates[0], RECORDS))
 
 
-def _descend(settings: Settings, data: Data, index: int, noise: float, key: jax.Array) -> xr.Dataset:
+def _descend(settings: Settings, data: Data, index: int, noise: float, key: jax.Array) -> Run:
     """Noisy descent of all seeds, in the units of the summed loss: step η there is nη on the mean."""
     size = settings.targets[index]
     model = models.DeepLinear((settings.inputs, settings.width, 1))
@@ -138,7 +137,7 @@ def _descend(settings: Settings, data: Data, index: int, noise: float, key: jax.
         model,
         problems.regression(data.X, data.X @ data.direction * size),
         ensembles.Ensemble((np.sqrt(size) * first, second)),
-        step=n * eta,
+        step_size=n * eta,
         steps=every * (RECORDS - 1),
         every=every,
         noise=noise * eta**-0.5,
@@ -148,8 +147,8 @@ def _descend(settings: Settings, data: Data, index: int, noise: float, key: jax.
 
 
 def _forecast(data: Data, width: int) -> np.ndarray:
-    """σ(W)/√‖β∗‖ along the slow flow, from where flow without noise ends: W1W1ᵀ = M(β∗) at γ = RATIO · ‖β∗‖."""
-    M = log_det.best_gram(data.direction[:, None], RATIO)
+    """σ(W)/√‖β∗‖ along the slow flow, from where flow without noise ends: W1ᵀW1 = M(β∗) at γ = RATIO · ‖β∗‖."""
+    M = log_det.best_gram(data.direction[None], RATIO)
     root = np.linalg.cholesky(M).T
     W1 = np.pad(root, ((0, width - len(root)), (0, 0)))  # any frame of hidden units will do
     a = np.pad(np.linalg.solve(root.T, data.direction), (0, width - len(root)))
@@ -157,7 +156,7 @@ def _forecast(data: Data, width: int) -> np.ndarray:
     return np.linalg.svd(path.W1, compute_uv=False)
 
 
-def _gaps(runs: list[xr.Dataset], targets: np.ndarray, forecast: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _gaps(runs: list[Run], targets: np.ndarray, forecast: np.ndarray, times: np.ndarray) -> np.ndarray:
     """How far the mean of σ(W)/√‖β∗‖ is from the slow flow after the first tenth of the time, as a share of σ₁."""
     later = times >= times[-1] / 10
     means = [run.spectrum.mean("member").values / np.sqrt(size) for run, size in zip(runs, targets, strict=True)]
@@ -171,7 +170,7 @@ def _rate(logarithms: np.ndarray, times: np.ndarray) -> float:
     return float(-np.mean(ratio[..., -1] - ratio[..., half]) / (times[-1] - times[half]))
 
 
-def _aligned(runs: list[xr.Dataset], quiet: xr.Dataset, settings: Settings) -> list[Check]:
+def _aligned(runs: list[Run], quiet: Run, settings: Settings) -> list[Check]:
     """Fewer directions than without noise at every ‖β∗‖, and one where noise is weak."""
     still, one = quiet.directions.values[:, -1], runs[-1].directions.values[:, -1]
     fewer = np.array([still - run.directions.values[:, -1] for run in runs])
@@ -186,7 +185,7 @@ def _aligned(runs: list[xr.Dataset], quiet: xr.Dataset, settings: Settings) -> l
     ]  # fmt: skip
 
 
-def _numbers(runs: list[xr.Dataset], quiet: xr.Dataset, targets: np.ndarray, gaps: np.ndarray) -> dict[str, float]:
+def _numbers(runs: list[Run], quiet: Run, targets: np.ndarray, gaps: np.ndarray) -> dict[str, float]:
     rows = list(zip(targets, runs, gaps, strict=True))
     return (
         {f"effective directions, ‖β*‖ = {size:g}": float(run.directions.values[:, -1].mean()) for size, run, _ in rows}
@@ -211,7 +210,7 @@ def _weak_error(key: jax.Array, paths: int) -> WeakError:
         problem,
         start,
         intensity=np.sqrt(n),
-        step=n * until / reference,
+        step_size=n * until / reference,
         times=np.array([0.0, n * until]),
         **options,
     ).imbalance.values[:, -1]
@@ -219,7 +218,7 @@ def _weak_error(key: jax.Array, paths: int) -> WeakError:
     for steps in map(int, counts):
         eta = until / steps
         run = train.noisy_descend(
-            model, problem, start, step=n * eta, steps=steps, at=[0, steps], noise=eta**-0.5, **options
+            model, problem, start, step_size=n * eta, steps=steps, at=[0, steps], noise=eta**-0.5, **options
         )
         errors.append(abs(run.imbalance.values[:, -1].mean() - exact.mean()) / exact.mean())
     etas = until / counts
@@ -229,8 +228,8 @@ def _weak_error(key: jax.Array, paths: int) -> WeakError:
 def _figure(
     data: Data,
     targets: np.ndarray,
-    runs: list[xr.Dataset],
-    quiet: xr.Dataset,
+    runs: list[Run],
+    quiet: Run,
     forecast: np.ndarray,
     weak: WeakError,
 ) -> fig.Figure:
@@ -239,7 +238,7 @@ def _figure(
     cosines = [
         fig.measured(times, np.abs(run.cosines.values[0, :, j]), label if j == 0 else "", group)
         for group, (run, label) in enumerate(((quiet, "without noise"), (last, "with noise")))
-        for j in range(run.sizes["neuron"])
+        for j in range(run.data.sizes["neuron"])
     ]
     values, drawn = last.spectrum.values / np.sqrt(targets[-1]), range(forecast.shape[1])
     bands = [fig.band(times, values[:, :, i].min(0), values[:, :, i].max(0), "", 1) for i in drawn]

@@ -112,14 +112,16 @@ def _train(settings: Settings, key: jax.Array) -> Ends:
     )
     gammas = np.repeat(scales, seeds)
     start = ensembles.ensemble(
-        lambda key, gamma: starts.shaped(model.linear, key, gamma),
+        lambda key, gamma: starts.shaped(model, key, gamma),
         jnp.tile(jax.random.split(key, seeds), count),
         jnp.asarray(gammas),
     )
     at = np.unique(np.r_[0, np.geomspace(1, settings.steps, 120).astype(int)])
-    step = jnp.full(len(gammas), settings.step_size)
-    run = train.descend(model, problem, start, step=step, steps=settings.steps, at=at, record=("loss", FIRST_LAYER))
-    W, a = (np.asarray(layer) for layer in train.final(run, start).stacked)
+    step_size = jnp.full(len(gammas), settings.step_size)
+    run = train.descend(
+        model, problem, start, step_size=step_size, steps=settings.steps, at=at, record=("loss", FIRST_LAYER)
+    )
+    W, a = (np.asarray(layer) for layer in run.final.stacked)
     unit = W / np.linalg.norm(W, axis=2, keepdims=True)
     planes = np.einsum("mji,mki->mjk", unit, np.tile(teachers, (count, 1, 1)))
     nearer, weights = planes.max(axis=2), np.abs(a[:, 0]) * np.linalg.norm(W, axis=2)

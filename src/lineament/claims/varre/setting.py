@@ -10,10 +10,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from ... import models, problems, starts, train
-from ...core import ensembles
+from ...core import Run, ensembles
 from ..instances import generator, rotation
 from ..padding import pad
 
@@ -95,7 +94,7 @@ def _spread(rng: np.random.Generator, rows: int, columns: int, decades: float) -
 
 def follow(
     sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndarray], left: float = 1e-18
-) -> tuple[list, xr.Dataset]:
+) -> tuple[list, Run]:
     """Flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
 
     Args:
@@ -114,7 +113,7 @@ def follow(
     start = ensembles.Ensemble((jnp.asarray(pad([W.T for W in first], (width, d))), jnp.zeros((len(first), k, width))))
     model = models.DeepLinear((d, width, k))
     run = train.flow(model, problem, start, times=TIMES, record=("loss",), rtol=1e-10, tolerance=left)
-    A, B = (np.asarray(layer) for layer in train.final(run, start).stacked)
+    A, B = (np.asarray(layer) for layer in run.final.stacked)
     shapes = [(*W.shape, each.Y.shape[1]) for W, each in zip(first, data, strict=True)]
     return [(a[:h, :i].T, b[:o, :h].T) for a, b, (i, h, o) in zip(A, B, shapes, strict=True)], run
 
@@ -124,7 +123,7 @@ def isometry(key: jax.Array, d: int, width: int) -> np.ndarray:
     return np.asarray(starts.shaped(models.DeepLinear((d, width, 1)), key, 0.5)[0]).T
 
 
-def flows(settings: Settings, key: jax.Array) -> tuple[list[Instance], xr.Dataset]:
+def flows(settings: Settings, key: jax.Array) -> tuple[list[Instance], Run]:
     """Every shape at every γ: members run through the scales first, then through the shapes, then through repeats."""
     rng, shapes = generator(key), settings.shapes * settings.repeats
     data = [draw(rng, n, d, k, white=index == 0) for index, (n, d, _, k) in enumerate(shapes)]
