@@ -85,7 +85,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "Phases are told at half of a target, not at the f ≥ ¾ of Definition 1. By Definition 1 with s = ¼ and "
             "f = ¾ "
             + ", ".join(f"{_separate(each):.0%} of the pairs are incremental ({name})" for name, each in strict.items())
-            + ": the phases of the quadratic network overlap in part.",
+            + ".",
         ),
     )  # fmt: skip
 

@@ -174,8 +174,8 @@ def _figure() -> fig.Figure:
     weights, values = _first_updates(*np.broadcast_arrays(DEPTHS, r, 1e-4, 0.01))
     by_depth = fig.Panel(
         (
-            fig.points(DEPTHS, weights, "of w/w*", 0),
-            fig.points(DEPTHS, values, "of σ/σ*", 1),
+            fig.points(DEPTHS, weights, "of w/w*", 3),
+            fig.points(DEPTHS, values, "of σ/σ*", 4),
             fig.theory(line, r ** (1 - 1 / line), r"$r^{(N-1)/N}$"),
         ),
         "depth N", "ratio of first updates", "r = 4, σ₀ = 10⁻⁴ σⱼ*", "log", y_limits=(0, 5),
@@ -187,9 +187,10 @@ def _figure() -> fig.Figure:
         marks.append(fig.measured(first, _first_updates(*columns)[1], f"N = {depth:g}", group))
         marks.append(fig.reference(first[[0, -1]], [r ** (1 - 1 / depth)] * 2, "printed" if not group else ""))
     marks.append(fig.theory(first, (1 - first / r) / (1 - first), "(1 − rᵢ)/(1 − rⱼ)"))
-    by_start = fig.Panel(tuple(marks), "σ₀ / σⱼ*", "ratio of first updates of σ/σ*", "r = 4", "log", y_limits=(0, 8))
+    by_start = fig.Panel(tuple(marks), "σ₀ / σⱼ*", "ratio of first updates of σ/σ*", "r = 4", "log", y_limits=(0, 14))
     return fig.Figure(
         (step, by_depth, by_start),
         "Steps up to the lemma's never overshoot and larger ones do; from a small start the first update of σ/σ* is "
-        "the same for large and small values at every depth, and the printed factor is that of the weights.",
+        f"the same for large and small values at every depth (ratio {values.max():.2f}, all three lines on one another), "
+        "and the printed factor is that of the weights.",
     )

@@ -165,7 +165,7 @@ def _descent_figure(sweep: np.ndarray, incremental: np.ndarray, slower: np.ndarr
     against_step = fig.Panel(_curves(c, 2 * np.ones_like(c), c), "c", THRESHOLD, "r = 2", y_limits=(-12, 4))
     proper = fig.Panel(
         (
-            fig.band(ratio - 1, 0 * ratio, np.minimum(limit, most), "lower bound holds", 0),
+            fig.band(ratio - 1, 0 * ratio, np.minimum(limit, most), "lower bound holds", 3),
             fig.theory(ratio - 1, limit, "A = 1"),
             fig.reference(ratio[[0, -1]] - 1, [most, most], "c = 2(√2 − 1)"),
         ),
@@ -196,7 +196,7 @@ def _curves(x: np.ndarray, ratio: np.ndarray, c: np.ndarray) -> tuple[fig.Mark, 
     low, high = phase_bounds.log_bounds_descent(ratio, s, f, c)
     low = np.where(c < phase_bounds.largest_step(ratio), np.maximum(low, -60 * tens), np.nan)
     return (
-        fig.measured(x, phases.log_threshold(2, ratio, s, f) / tens, "flow", 0),
+        fig.measured(x, phases.log_threshold(2, ratio, s, f) / tens, "flow", 2),
         fig.theory(x, phase_descent.log_threshold_descent(ratio, s, f, c) / tens, "descent"),
         fig.reference(x, low / tens, "printed bounds"),
         fig.reference(x, high / tens),

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ... import measure, models, problems, starts, train
@@ -11,15 +10,15 @@ from ...core import Run, ensembles
 from ...evidence import Check, Evidence, at_least, at_most, within
 from ...evidence import figure as fig
 from ...theory import label_noise, log_det
-from ..instances import generator, rotation, slope
+from ..instances import generator, rotation
 from ..sizes import sizes
+from .diffusion import WeakError, weak_error
 
 SPECTRUM = train.Record("spectrum", lambda model, problem, layers: measure.singular_values(layers[0]), ("value",))
 DIRECTIONS = train.Record("directions", lambda model, problem, layers: measure.effective_directions(layers[0]))
 COSINES = train.Record(
     "cosines", lambda model, problem, layers: measure.cosines(layers[0], problem.optimal_map)[:, 0], ("neuron",)
 )
-IMBALANCE = train.Record("imbalance", lambda model, problem, layers: jnp.sum(layers[0] ** 2) - jnp.sum(layers[1] ** 2))
 RECORDS = 41
 RATIO = 2.0  # γ/‖β∗‖: a large start
 
@@ -53,14 +52,6 @@ class Data(NamedTuple):
     times: np.ndarray
 
 
-class WeakError(NamedTuple):
-    """Relative errors of the mean imbalance of descent against that of the diffusion, over step sizes."""
-
-    etas: np.ndarray
-    errors: np.ndarray
-    slope: float
-
-
 @sizes(
     quick=Settings(5, 40, 20, 8, (1.0, 16.0, 256.0), 20_000),
     full=Settings(10, 80, 20, 16, (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0), 100_000),
@@ -79,7 +70,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     forecast = _forecast(data, settings.width)
     runs = [_descend(settings, data, index, 1.0, key) for index in range(len(targets))]
     quiet = _descend(settings, data, 0, 0.0, key)  # without noise ‖β∗‖ changes nothing but the clock
-    weak = _weak_error(key, settings.paths)
+    weak = weak_error(key, settings.paths)
     gaps = _gaps(runs, targets, forecast, data.times)
     closed = label_noise.line(data.direction, data.S).rates[0]
     rates = _rate(np.log(runs[-1].spectrum.values), data.times), _rate(np.log(forecast), data.times)
@@ -192,37 +183,6 @@ def _numbers(runs: list[Run], quiet: Run, targets: np.ndarray, gaps: np.ndarray)
         | {"effective directions without noise": float(quiet.directions.values[:, -1].mean())}
         | {f"gap to the slow flow, ‖β*‖ = {size:g}": float(gap) for size, _, gap in rows}
     )
-
-
-def _weak_error(key: jax.Array, paths: int) -> WeakError:
-    """How far the mean imbalance of descent is from that of the diffusion, over step sizes, on a small network."""
-    rng = generator(jax.random.fold_in(key, 7))
-    n, until, reference = 4, 0.5, 256
-    X = rotation(rng, n)[:, :2] * [1.0, 1.5]
-    problem = problems.regression(X, X @ rotation(rng, 2)[0])
-    model = models.DeepLinear((2, 3, 1))
-    start = ensembles.Ensemble(
-        tuple(jnp.broadcast_to(layer, (paths, *layer.shape)) for layer in starts.shaped(model, key, 1.0))
-    )
-    options = {"record": (IMBALANCE,), "key": jax.random.fold_in(key, 8)}
-    exact = train.noisy_flow(
-        model,
-        problem,
-        start,
-        intensity=np.sqrt(n),
-        step_size=n * until / reference,
-        times=np.array([0.0, n * until]),
-        **options,
-    ).imbalance.values[:, -1]
-    counts, errors = np.array([16, 32, 64]), []
-    for steps in map(int, counts):
-        eta = until / steps
-        run = train.noisy_descend(
-            model, problem, start, step_size=n * eta, steps=steps, at=[0, steps], noise=eta**-0.5, **options
-        )
-        errors.append(abs(run.imbalance.values[:, -1].mean() - exact.mean()) / exact.mean())
-    etas = until / counts
-    return WeakError(etas, np.array(errors), slope(etas - until / reference, errors)[0])
 
 
 def _figure(
