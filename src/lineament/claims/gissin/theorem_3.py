@@ -1,23 +1,39 @@
 """The largest incremental start under gradient descent: exact, and against the printed bounds (Theorem 3)."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import models, problems, train
+from ... import models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Evidence, at_least, at_most
 from ...evidence import figure as fig
 from ...theory import phase_bounds, phase_descent, phases, units
 from ..instances import generator
-from ..sizes import Size
+from ..sizes import sizes
 
 LONGEST = 1500  # steps of the runs by which the thresholds are confirmed
 ASIDE = np.array([-1e-7, 1e-7, 0.01, 0.1, 0.5, 1.0])  # relative distance of their starts from the threshold
 DRAWN = {"ratio": 1.5, "s": 0.2, "f": 0.8, "c": 0.6}  # the setting of the figure's runs
 
 
-def largest_start_by_descent(scale: Size, key: jax.Array) -> Evidence:
+SIMPLE = {"ratio": 2.0, "s": 0.2, "f": 0.8, "c": 0.5}  # the counter-example
+THRESHOLD = r"$\log_{10}\ \sigma_0^{th}/\sigma_j^*$"  # a label
+BOUND = "the bound itself"
+NONE = "theory: the decision is exact, and the starts are 1e-7 and more from the threshold, 10⁸ times rounding"
+
+
+class Settings(NamedTuple):
+    """At how many settings the bounds are compared, and how many instances descent confirms."""
+
+    bound_settings: int
+    instances: int
+
+
+@sizes(quick=Settings(2500, 150), full=Settings(150_000, 1000))
+def check(settings: Settings, key: jax.Array) -> Evidence:
     """The exact upper end of the incremental starts, confirmed by descent, against both printed bounds.
 
     Each step of descent is a rising function of the start, so the incremental starts are a union of windows, one for
@@ -30,53 +46,56 @@ def largest_start_by_descent(scale: Size, key: jax.Array) -> Evidence:
     the definition of A, A > 1 means c Ri < 4r(r−1)/(4r²+1); under this condition the bound holds, also for the smaller
     steps that the theorem allows and although steps are whole numbers (`theory.phase_bounds` has the argument).
     """
-    rng = generator(key)
-    sampled, runs = (2500, 150) if scale == "quick" else (150_000, 1000)
-    ratio, s, f, c, share = _settings(rng, sampled)
+    rng, sampled = generator(key), settings.bound_settings
+    ratio, s, f, c, share = _anywhere(rng, sampled)
     steps = c * np.where(rng.uniform(size=sampled) < 0.5, 1.0, rng.uniform(0.3, 1.0, sampled))  # η ≤ c/σ1*
     exact = phase_descent.log_threshold_descent(ratio, s, f, steps, share)
     low, high = phase_bounds.log_bounds_descent(ratio, s, f, c, share)
     proper = c * share < phase_bounds.largest_step(ratio)
     margin = exact - low
-    wrong, inside, gaps, sweep = _confirm(rng, runs)
-    simple = {"ratio": 2.0, "s": 0.2, "f": 0.8, "c": 0.5}
-    value, bound = phase_descent.threshold_descent(**simple), np.exp(phase_bounds.log_bounds_descent(**simple)[0])
+    wrong, inside, gaps, sweep = _confirm(rng, settings.instances)
+    value, bound = phase_descent.threshold_descent(**SIMPLE), np.exp(phase_bounds.log_bounds_descent(**SIMPLE)[0])
     return Evidence(
         checks=[
-            at_least("least log(upper bound / σ₀th)", np.min(high - exact), 0),
-            at_least("least log(σ₀th / lower bound) where A > 1", np.min(margin[proper]), 0),
-            at_most("largest log(σ₀th / lower bound) where A < 1", np.max(margin[~proper]), 0),
-            at_most("runs about the threshold that descent decides otherwise", wrong, 0),
-            at_most("runs in the gap below the first window that are incremental", inside, 0),
+            at_least("least log(upper bound / σ₀th)", np.min(high - exact), 0, BOUND),
+            at_least("least log(σ₀th / lower bound) where A > 1", np.min(margin[proper]), 0, BOUND),
+            at_most("largest log(σ₀th / lower bound) where A < 1", np.max(margin[~proper]), 0, BOUND),
+            at_most("runs about the threshold that descent decides otherwise", wrong, 0, NONE),
+            at_most("runs in the gap below the first window that are incremental", inside, 0, NONE),
         ],
-        printed=[at_least("least log(σ₀th / printed lower bound)", np.min(margin), 0)],
+        printed=[at_least("least log(σ₀th / printed lower bound)", np.min(margin), 0, BOUND)],
         correction=r"cR_i<\frac{4r(r-1)}{4r^2+1}\ (\Leftrightarrow A>1):\quad "
         r"\frac12\frac{s}{1-s}\sigma_j^*\left(\frac{1-f}{2rf}\frac{s}{1-s}\right)^{\frac1{A-1}}\le\sigma_0^{th}",
         numbers={
             "exact threshold at r = 2, s = 0.2, f = 0.8, c = 0.5": float(value),
             "printed lower bound there": float(bound),
             "share of settings with A < 1": float(np.mean(~proper)),
-            "share of instances with a gap below the threshold": gaps / runs,
+            "share of instances with a gap below the threshold": gaps / settings.instances,
         },
-        settings={
-            "settings for the bounds": sampled,
-            "r − 1": "0.03 … 100",
-            "s, 1 − f": "2.5e-5 … 0.25",
-            "c": "0.03 … 2(√2 − 1)",
-            "Ri": "0.05 … 1",
-            "instances confirmed by descent": runs,
+        protocol={
+            "depth": "2",
+            "targets": "r − 1 from 0.03 to 100, σi*/σ1* from 0.05 to 1",
+            "fractions": "s and 1 − f from 2.5e-5 to 1/4",
+            "step size": "c from 0.03 to 2(√2 − 1), and 0.3 to 1 times c/σ1*",
+            "start": "the exact threshold, and starts beside it",
+            "optimiser": "gradient descent of diagonal networks",
         },
         figure=_descent_figure(*sweep),
         remarks=(
-            f"Simplest counter-example to the lower bound: r = 2, s = 1/5, f = 4/5 and c = 1/2 for the largest value, "
-            f"where it gives {bound:.3g} σj* and the threshold is {value:.4f} σj*.",
+            "Counter-example to check by hand: r = 2, s = 1/5, f = 4/5, c = 1/2 and σi* the largest value. Then A "
+            "= ln(3/4)/ln(47/64) = 0.932, the base of the power is 1/64, and the printed lower bound is (1/8) "
+            f"64^14.7 ≈ {bound:.1g} σj*. Yet a start above sσj* = σj*/5 is never incremental, by Definition 1; the "
+            f"threshold is {value:.4f} σj*.",
+            "This is so wherever A < 1: the base is below 1/(18r) and the exponent below −1, so that the printed "
+            "lower bound exceeds 9rsσj*, and no start above sσj* is incremental. The condition A > 1 is thus "
+            "necessary, and it is sufficient.",
             "The incremental starts are not an interval under descent: below the threshold there are gaps, narrower "
             "than what one step spans.",
         ),
     )
 
 
-def _settings(rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
+def _anywhere(rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
     """Ratio, s, f, c and share over the range of Theorem 3, dense at its ends."""
     ratio = 1 + 10 ** rng.uniform(-1.5, 2, count)
     s, left = 0.25 * 10 ** np.where(rng.uniform(size=(2, count)) < 0.5, rng.uniform(-4, 0, (2, count)), -1e-6)
@@ -86,19 +105,19 @@ def _settings(rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
 
 
 def _descend(
-    start: np.ndarray, ratio: np.ndarray, s: np.ndarray, f: np.ndarray, step: np.ndarray
+    start: np.ndarray, ratio: np.ndarray, s: np.ndarray, f: np.ndarray, step_size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient descent of diagonal networks with targets (ratio, 1), one run for each entry.
 
     Returns whether Definition 1 holds at some step, and σj/σj* at the first step at which σi has reached fσi*.
     """
-    net = models.Diagonal(2, 2)
+    model = models.Diagonal(2, 2)
     targets = np.stack([ratio, np.ones_like(ratio)], axis=1)
     run = train.descend(
-        net,
+        model,
         ensembles.ensemble(problems.whitened, jnp.asarray(targets[:, None, :])),
-        ensembles.ensemble(net.start, jnp.asarray(start)),
-        step=step / units.clock_rate(2, "shared"),
+        ensembles.ensemble(lambda s: starts.identity(model, s), jnp.asarray(start)),
+        step_size=step_size / units.clock_rate(2, "shared"),
         steps=LONGEST,
         every=1,
         record=("end_to_end",),
@@ -140,13 +159,13 @@ def _descent_figure(sweep: np.ndarray, incremental: np.ndarray, slower: np.ndarr
     ratio, c = 1 + np.geomspace(0.08, 30, 150), np.linspace(0.01, most, 150, endpoint=False)
     limit = phase_bounds.largest_step(ratio)
     against_ratio = fig.Panel(
-        _curves(ratio - 1, ratio, 0.2 * np.ones_like(ratio)), "r − 1", "log₁₀ σ₀th / σⱼ*", "c = 0.2", "log",
+        _curves(ratio - 1, ratio, 0.2 * np.ones_like(ratio)), "r − 1", THRESHOLD, "c = 0.2", "log",
         y_limits=(-25, 1),
     )  # fmt: skip
-    against_step = fig.Panel(_curves(c, 2 * np.ones_like(c), c), "c", "log₁₀ σ₀th / σⱼ*", "r = 2", y_limits=(-12, 4))
+    against_step = fig.Panel(_curves(c, 2 * np.ones_like(c), c), "c", THRESHOLD, "r = 2", y_limits=(-12, 4))
     proper = fig.Panel(
         (
-            fig.band(ratio - 1, 0 * ratio, np.minimum(limit, most), "lower bound holds", 0),
+            fig.band(ratio - 1, 0 * ratio, np.minimum(limit, most), "lower bound holds", 3),
             fig.theory(ratio - 1, limit, "A = 1"),
             fig.reference(ratio[[0, -1]] - 1, [most, most], "c = 2(√2 − 1)"),
         ),
@@ -177,7 +196,7 @@ def _curves(x: np.ndarray, ratio: np.ndarray, c: np.ndarray) -> tuple[fig.Mark, 
     low, high = phase_bounds.log_bounds_descent(ratio, s, f, c)
     low = np.where(c < phase_bounds.largest_step(ratio), np.maximum(low, -60 * tens), np.nan)
     return (
-        fig.measured(x, phases.log_threshold(2, ratio, s, f) / tens, "flow", 0),
+        fig.measured(x, phases.log_threshold(2, ratio, s, f) / tens, "flow", 2),
         fig.theory(x, phase_descent.log_threshold_descent(ratio, s, f, c) / tens, "descent"),
         fig.reference(x, low / tens, "printed bounds"),
         fig.reference(x, high / tens),
