@@ -37,7 +37,7 @@ class Task(NamedTuple):
     spread: float
 
 
-class Course(NamedTuple):
+class Comparison(NamedTuple):
     """One network and its twin along a run: outputs (time, example) on the training and on the fresh examples.
 
     Attributes:
@@ -75,6 +75,15 @@ class Course(NamedTuple):
         )
         on_train, on_fresh = (float(np.max(gap) / size) for gap in until.gaps())
         return on_train, on_fresh
+
+    def losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """The network's training and test loss along the run."""
+        on_train, on_fresh = self.network - self.task.y, self.network_fresh - self.task.fresh_y
+        return np.mean(on_train**2, axis=1) / 2, np.mean(on_fresh**2, axis=1) / 2
+
+    def twin_losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """The twin's training and test loss along the run."""
+        return self.twin.loss(self.steps), self.twin.loss(self.steps, self.task.fresh, self.task.fresh_y)
 
 
 class Observed(problems.LpRegression):
@@ -144,7 +153,7 @@ def follow(
     first: ArrayLike,
     second: ArrayLike,
     at: np.ndarray,
-) -> list[Course]:
+) -> list[Comparison]:
     """Train a network on each task by full-batch descent, all as one ensemble, and set its twin beside it.
 
     Networks of several sizes run as one program, padded with examples, inputs and neurons that are zero and, as
@@ -184,7 +193,7 @@ def follow(
         )  # fmt: skip
     outputs = run.outputs.values.astype(float)
     return [
-        Course(each, width, at, _twin(each, activation, eta1[i], eta2[i]), out[:, : len(each.X)],
+        Comparison(each, width, at, _twin(each, activation, eta1[i], eta2[i]), out[:, : len(each.X)],
                out[:, N : N + len(each.fresh)])
         for i, ((each, width), out) in enumerate(zip(members, outputs, strict=True))
     ]  # fmt: skip

@@ -119,7 +119,7 @@ def cats_and_horses(setting: Setting, scale: Size) -> data.Images:
     return data.load("cats-horses", partial=partial, download=False).pooled(4).first(setting.train, setting.test)
 
 
-def images_begin_linear(scale: Size, key: jax.Array) -> Evidence:
+def check(scale: Size, key: jax.Array) -> Evidence:
     """Cats against horses at 8×8×3: both networks of four hidden layers against one twin, at one step size.
 
     By theory the coefficient κ of XXᵀ/d is the same for both architectures, so that equal steps give them one twin. The
@@ -184,5 +184,6 @@ def _figure(run: Run, apart: dict[str, np.ndarray], others: dict[str, Run]) -> f
             fig.Panel(tuple(single), "step", "f(x)", "three test images", "log"),
             fig.Panel(tuple(gaps), "step", "relative MSE", "distance from the twin", "log", "log"),
         ),
-        "Both networks follow one linear model on the span of the inputs, and leave it when they begin to learn off it.",
+        "Both networks follow one linear model on the span of the inputs, and leave it when they begin to learn off "
+        "it.",
     )

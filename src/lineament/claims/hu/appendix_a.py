@@ -7,7 +7,7 @@ from ... import data
 from ...evidence import Evidence, at_least, at_most
 from ...evidence import figure as fig
 from ..sizes import Size
-from .images import Setting, follow
+from .figure_3 import Setting, follow
 
 SETTINGS = {"quick": Setting(120, 170, 512, 1, 60, 1.0), "full": Setting(2000, 1000, 1024, 48, 2000, 0.1)}
 BARS = {"fully connected": 0.05, "convolutional": 0.10}
@@ -22,7 +22,7 @@ def tasks(scale: Size) -> list[data.Images]:
     return [data.load("mnist", download=False).subset(("3", "8")), data.load("cats-horses", download=False)]
 
 
-def full_size(scale: Size, key: jax.Array) -> Evidence:
+def check(scale: Size, key: jax.Array) -> Evidence:
     """Networks of four hidden layers against their twin on whole images, each scaled to ‖x‖² = d.
 
     The appendix's numbers of examples and classes are not known. At quick scale one fully connected network learns
