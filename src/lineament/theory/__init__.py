@@ -32,6 +32,7 @@ from . import (
     two_by_two,
     two_layer,
     units,
+    wide_limit,
 )
 
 __all__ = [
@@ -66,4 +67,5 @@ __all__ = [
     "two_by_two",
     "two_layer",
     "units",
+    "wide_limit",
 ]
