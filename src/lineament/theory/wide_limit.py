@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .layers import Array, matrix
+from ..core import arguments
+from ..core.arguments import Array
 
 
 class Limit(NamedTuple):
@@ -30,7 +31,7 @@ def scales(W: ArrayLike) -> tuple[Array, Array]:
     Args:
         W: The map (outputs, inputs), or a stack of maps (…, outputs, inputs).
     """
-    W = matrix("W", W)
+    W = arguments.matrices("W", W)
     return _root(W @ W.swapaxes(-1, -2)), _root(W.swapaxes(-1, -2) @ W)
 
 
@@ -43,9 +44,9 @@ def descent(d: ArrayLike, target: ArrayLike, step_size: float, steps: int) -> Li
         step_size: μ.
         steps: How many; the start is recorded too.
     """
-    best, d = matrix("target", target), np.asarray(d, float)
-    if d.shape != best.shape[1:]:
-        raise ValueError(f"d must have one eigenvalue for each of {best.shape[1]} inputs; got shape {d.shape}")
+    best = arguments.matrix("target", target)
+    d = arguments.vector("d", d, best.shape[1], least=0)
+    arguments.number("step_size", step_size, above=0)
     A, B, W = np.eye(len(best)), np.eye(len(d)), np.zeros_like(best)
     path = [(A, B, W)]
     for _ in range(steps):

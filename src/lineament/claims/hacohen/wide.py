@@ -7,16 +7,15 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from ... import models, problems, train
-from ...core import ensembles
+from ...core import Run, ensembles
 from ..instances import rotation
 from ..padding import pad
 from .scales import draw
 
 
-def _left(model: models.DeepLinear, problem: problems.Problem, layers: models.Layers) -> jax.Array:
+def _left(model: models.DeepLinear, problem: problems.AbstractProblem, layers: models.Layers) -> jax.Array:
     P, products = jnp.eye(model.shape[0]), []
     for W in layers[::-1]:
         products.append(P @ P.T)
@@ -24,7 +23,7 @@ def _left(model: models.DeepLinear, problem: problems.Problem, layers: models.La
     return jnp.stack(products[::-1])
 
 
-def _right(model: models.DeepLinear, problem: problems.Problem, layers: models.Layers) -> jax.Array:
+def _right(model: models.DeepLinear, problem: problems.AbstractProblem, layers: models.Layers) -> jax.Array:
     Q, products = jnp.eye(model.shape[1]), []
     for W in layers:
         products.append(Q.T @ Q)
@@ -85,14 +84,14 @@ def limit_start(rng: np.random.Generator, q: int, K: int, depth: int) -> list[np
 
 def train_all(
     data: Moments, members: Sequence[Member], steps: int, at: np.ndarray, record: Sequence[str | train.Record]
-) -> xr.Dataset:
+) -> Run:
     """Descend from every start to an optimum of its norm with its step size, all as one ensemble."""
     depth = len(members[0].layers)
     layers = tuple(jnp.asarray(pad([member.layers[i] for member in members])) for i in range(depth))
     problem = ensembles.stack([data.problem(member.norm) for member in members])
     step_size = np.array([member.step_size for member in members])
     model, start = models.DeepLinear(_widths(layers)), ensembles.Ensemble(layers)
-    return train.descend(model, problem, start, step=step_size, steps=steps, at=at, record=record)
+    return train.descend(model, problem, start, step_size=step_size, steps=steps, at=at, record=record)
 
 
 def flow_all(
@@ -101,7 +100,7 @@ def flow_all(
     norms: Sequence[float],
     times: np.ndarray,
     record: Sequence[train.Record | str],
-) -> xr.Dataset:
+) -> Run:
     """Gradient flow from one start to optima of several norms, with an adaptive solver of relative tolerance 1e-9."""
     problem = ensembles.stack([data.problem(norm) for norm in norms])
     start = tuple(jnp.asarray(np.broadcast_to(W, (len(norms), *W.shape))) for W in layers)

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import models
+from ... import models, starts
 from ...evidence import Evidence, at_most, within
 from ...evidence import figure as fig
 from ...measure import kernels as measured_kernels
-from ...models.layered import Affine
+from ...models import Affine
 from ...theory import kernels
 from ...theory.activations import resolve
 from ..instances import generator
@@ -105,9 +105,9 @@ def _subtracted_copies(key: jax.Array, X: jax.Array, settings: Settings) -> tupl
     conv = models.ConvNet((d, 1, 1), (m // 4,), (1,), ((5, 1),), padding="circular")
     outputs, kernels_of = [], {}
     for index, (label, model) in enumerate({"three layers, biases": deep, "convolution": conv}.items()):
-        start = model.start(jax.random.fold_in(key, index), jnp.dtype("float64"))
+        start = starts.gaussian(model, jax.random.fold_in(key, index), deviation=1.0)
         mirrored = models.Mirrored(model)
-        pair = mirrored.mirror(start)
+        pair = models.Pair(start, start)
         outputs.append(float(jnp.max(jnp.abs(mirrored.apply(pair, X)))))
         kernels_of[label] = (
             measured_kernels.empirical(model, start, X),

@@ -112,7 +112,7 @@ def _norm_task(rng: np.random.Generator, settings: Settings) -> Task:
 
 def _naive(comparison: Comparison) -> Twin:
     full = comparison.twin
-    return Twin(comparison.task.X, comparison.task.y, full.features.naive(), step=full.step)
+    return Twin(comparison.task.X, comparison.task.y, full.features.naive(), step_size=full.step_size)
 
 
 def _curves(comparison: Comparison) -> list[np.ndarray]:

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.stats import binom
 
-from ... import models
+from ... import models, starts
 from ...evidence import Check, Evidence, at_least, at_most, within
 from ...evidence import figure as fig
 from ...measure import kernels as measured_kernels
@@ -159,10 +158,10 @@ def _finite_networks(key: jax.Array, rng: np.random.Generator, count: int) -> tu
     X = rng.choice([-1.0, 1.0], (n, d))
     limit = kernels.circular_cnn(X, filter_size=q, activation="erf").ntk
     net = models.ConvNet((d, 1, 1), (each,), (1,), ((q, 1),), padding="circular")
-    starts = [net.start(one, jnp.dtype("float64")) for one in jax.random.split(key, count)]
-    found = np.array([measured_kernels.empirical(net, start, X) for start in starts])
+    drawn = [starts.gaussian(net, one, deviation=1.0) for one in jax.random.split(key, count)]
+    kernel = np.array([measured_kernels.empirical(net, start, X) for start in drawn])
     groups = 2 ** np.arange(int(np.log2(count)) - 1)
-    gaps = [found.reshape(-1, group, n, n).mean(axis=1) - limit for group in groups]
+    gaps = [kernel.reshape(-1, group, n, n).mean(axis=1) - limit for group in groups]
     size = np.linalg.norm(limit)
     return each * groups, np.array([np.sqrt(np.mean(np.sum(gap**2, axis=(1, 2)))) / size for gap in gaps])
 

@@ -17,8 +17,7 @@ from scipy import special
 
 from ... import models, problems, train
 from ...core import ensembles
-from ...models.layered import Affine
-from ...models.mirrored import Pair
+from ...models import Affine, Pair
 from ...theory import twin
 from ..padding import pad
 
@@ -174,8 +173,8 @@ def follow(
     shapes = np.array([(*each.X.shape, width // 2) for each, width in members])
     N, D, M = shapes.max(axis=0)
     n, d, m = shapes.T
-    step = (eta2 if trains[1] else eta1) * M * N / (m * n)
-    scale = np.sqrt(step * n / N / eta1) if trains[0] else np.ones(len(members))
+    step_size = (eta2 if trains[1] else eta1) * M * N / (m * n)
+    scale = np.sqrt(step_size * n / N / eta1) if trains[0] else np.ones(len(members))
     drawn = [mirrored_start(rng, each.X.shape[1], width) for each, width in members]
     factors = np.stack([scale, np.sqrt(M / m)])
     half = Affine(tuple(_padded([f * layers[i] for f, layers in zip(factors[i], drawn, strict=True)]) for i in (0, 1)))
@@ -188,7 +187,7 @@ def follow(
     with jax.default_matmul_precision("highest"):  # not a GPU's TF32
         run = train.descend(
             models.Mirrored(models.MLP((int(D), int(M), 1), activation)), ensembles.Ensemble(problem),
-            ensembles.Ensemble(Pair(half, half)), step=step, steps=int(at[-1]), at=at,
+            ensembles.Ensemble(Pair(half, half)), step_size=step_size, steps=int(at[-1]), at=at,
             record=("loss", OUTPUTS), optimiser=some_layers(*trains), on_divergence="keep",
         )  # fmt: skip
     outputs = run.outputs.values.astype(float)
@@ -201,7 +200,7 @@ def follow(
 
 def _twin(task: Task, activation: str, first: float, second: float) -> twin.Twin:
     return twin.two_layer(
-        task.X, task.y, activation=activation, first_step=first, second_step=second, spread=task.spread
+        task.X, task.y, activation=activation, first_step_size=first, second_step_size=second, spread=task.spread
     )
 
 
