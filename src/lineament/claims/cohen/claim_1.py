@@ -64,7 +64,7 @@ class Family(NamedTuple):
         flat = self.slope[lead] * (w[..., 1] - self.distance[lead]) ** self.p
         return ((w[..., 0] - 1) ** self.p + flat) / (2 * self.p)
 
-    def problems(self) -> list[problems.Problem]:
+    def problems(self) -> list[problems.AbstractProblem]:
         """The same as ℓp regressions on two examples."""
         roots = self.slope ** (1 / self.p)
         return [
@@ -199,7 +199,7 @@ def _trained(family: Family, depth: int, grid: np.ndarray, longest: int, setting
     problem = ensembles.stack([problem for problem in members for _ in grid])
     at = np.unique(np.r_[np.arange(0, 150), np.geomspace(150, longest, 400)].astype(int))
     run = train.descend(
-        model, problem, start, step=np.tile(grid, len(members)), steps=longest, at=at, tolerance=settings.epsilon,
+        model, problem, start, step_size=np.tile(grid, len(members)), steps=longest, at=at, tolerance=settings.epsilon,
         on_divergence="keep",
     )  # fmt: skip
     reached = run.loss.values <= settings.epsilon

@@ -1,15 +1,15 @@
 """Exercise 2: the symmetric product has dynamics of its own, without any balance."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from ... import train
-from ...core import ensembles
+from ...core import AbstractModel, Parameter, ensembles
 from ...evidence import Evidence, at_most
 from ...evidence import figure as fig
 from ...theory import end_to_end
@@ -28,19 +28,21 @@ class Settings(NamedTuple):
     rtol: float = 1e-10
 
 
-@dataclass(frozen=True)
-class _Symmetric:
+class _Symmetric(AbstractModel):
     """The network x ↦ WWᵀx with W of the given size; its parameter is W."""
 
-    size: int
-    width: int
+    size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.size, self.size
 
-    def end_to_end(self, W: Float[Array, "size width"]) -> Float[Array, "size size"]:
-        return W @ W.T
+    def layout(self) -> Parameter:
+        return Parameter((self.size, self.width), self.width, self.size)
+
+    def end_to_end(self, parameters: Float[Array, "size width"]) -> Float[Array, "size size"]:
+        return parameters @ parameters.T
 
 
 @sizes(

@@ -95,7 +95,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-class _Linear(problems.Problem):
+class _Linear(problems.AbstractProblem):
     """The loss −⟨C, W⟩: on it alignment with shared singular vectors is constant for all time."""
 
     slope: Float[Array, "out in"]

@@ -5,16 +5,16 @@ differs is only how the layers are learnt.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ... import models, problems, train
-from ...core import ensembles
+from ... import models, problems, starts, train
+from ...core import AbstractModel, ensembles
 from ...data.mnist import Digits, has_mnist, mnist, small_digits
 
 NOT_AT_HAND = "MNIST is not at hand: put its four files into the folder mnist of one named by LINEAMENT_DATA"
@@ -58,12 +58,11 @@ class Trained(NamedTuple):
     maps: list[models.Images]
 
 
-@dataclass(frozen=True)
-class Dropped:
+class Dropped(AbstractModel):
     """A convolutional network whose hidden dense layers are dropped in part while it is trained."""
 
     conv: models.Conv
-    dropout: float
+    dropout: float = eqx.field(static=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -75,22 +74,28 @@ class Dropped:
         """Whether there is dropout."""
         return self.dropout > 0
 
-    def end_to_end(self, weights: Any) -> models.Images:
-        """The network as a function of images, nothing dropped."""
-        return self.conv.end_to_end(weights)
+    def layout(self) -> Any:
+        """That of the convolutional network."""
+        return self.conv.layout()
 
-    def apply(self, weights: Any, X: jax.Array, dropout_key: jax.Array | None = None) -> jax.Array:
-        """Logits of the rows of X; with a key, entries of the hidden dense layers are dropped."""
-        map = self.conv.end_to_end(weights)
-        if dropout_key is None:
-            return map(X)
-        h = map.features(X)
+    def end_to_end(self, parameters: Any) -> models.Images:
+        """The network as a function of images, nothing dropped."""
+        return self.conv.end_to_end(parameters)
+
+    def dropped(self, parameters: Any, key: jax.Array) -> Callable[[jax.Array], jax.Array]:
+        """The network in one step of training: entries of the hidden dense layers are dropped."""
+        map = self.conv.end_to_end(parameters)
         *hidden, (matrix, bias) = zip(map.dense, map.dense_biases, strict=True)
-        for key, (W, b) in zip(jax.random.split(dropout_key, len(hidden)), hidden, strict=True):
-            h = jax.nn.relu(h @ W.T + b[None, :])
-            kept = jax.random.bernoulli(key, 1 - self.dropout, h.shape)
-            h = jnp.where(kept, h / (1 - self.dropout), 0.0)
-        return h @ matrix.T + bias[None, :]
+
+        def logits(X: jax.Array) -> jax.Array:
+            h = map.features(X)
+            for layer_key, (W, b) in zip(jax.random.split(key, len(hidden)), hidden, strict=True):
+                h = jax.nn.relu(h @ W.T + b[None, :])
+                kept = jax.random.bernoulli(layer_key, 1 - self.dropout, h.shape)
+                h = jnp.where(kept, h / (1 - self.dropout), 0.0)
+            return h @ matrix.T + bias[None, :]
+
+        return logits
 
 
 def images(data: str) -> Images:
@@ -135,14 +140,14 @@ def train_expanded(
 
     def start(key: jax.Array) -> models.conv.Weights:
         key_plain, key_frames = jax.random.split(key)
-        return conv.expand(plain.start(key_plain), key_frames)
+        return conv.expand(starts.he(plain, key_plain, dtype=jnp.float32), key_frames)
 
     members = ensembles.ensemble(start, keys)
     run = train.descend(
-        model, problem, members, step=np.tile(np.array(step_sizes, np.float32), seeds), steps=steps,
+        model, problem, members, step_size=np.tile(np.array(step_sizes, np.float32), seeds), steps=steps,
         every=max(1, steps // 10), optimiser=optimiser(recipe, per_epoch), batch_size=recipe.batch_size, key=key,
         record=("loss",), on_divergence="keep",
     )  # fmt: skip
-    last = train.final(run, like=members)
+    last = run.final
     maps = [conv.end_to_end(last[member]) for member in range(len(keys))]
     return Trained(run.step.values, run.loss.values.reshape(seeds, len(step_sizes), -1), maps)

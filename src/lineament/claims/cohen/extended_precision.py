@@ -68,7 +68,7 @@ def balanced(turns: Sequence[np.ndarray], values: np.ndarray, bits: int = BITS) 
 
 
 def follow(
-    times: Sequence[float], layers: Sequence[np.ndarray], loss: Quadratic, *, bits: int = BITS, order: int = 40
+    times: np.ndarray, layers: Sequence[np.ndarray], loss: Quadratic, *, bits: int = BITS, order: int = 40
 ) -> Extended:
     """Follow the layers from time 0 through rising times by Taylor steps.
 

@@ -158,7 +158,7 @@ def _race(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, steps: int, se
         for i, depth in enumerate(DEPTHS):
             model = models.DeepLinear((X.shape[1],) + (1,) * depth)
             run = train.descend(
-                model, problem, starts.balanced(model, map=w), step=grid, steps=steps, at=at,
+                model, problem, starts.balanced(model, map=w), step_size=grid, steps=steps, at=at,
                 tolerance=optimum + settings.epsilon, on_divergence="keep",
             )  # fmt: skip
             excess = run.loss.values - optimum

@@ -10,6 +10,7 @@ from ... import models, starts, train
 from ...core import ensembles
 from ...evidence import Check, Evidence, at_least, at_most
 from ...evidence import figure as fig
+from ...evidence.figure import Axis
 from ...theory.nuclear import least_nuclear_completion
 from ..instances import generator
 from ..sizes import sizes
@@ -192,14 +193,16 @@ def _learn(tasks: Tasks, depth: int, scale: float, key: jax.Array, settings: Set
     """
     members, dimension = tasks.truths.shape[:2]
     model = models.DeepLinear((dimension,) * (depth + 1))
-    start = ensembles.ensemble(lambda key: starts.gaussian(model, key, scale=scale), jax.random.split(key, members))
+    start = ensembles.ensemble(
+        lambda key: starts.gaussian(model, key, start_scale=scale), jax.random.split(key, members)
+    )
     # The tolerance is that of the authors for a mean of squares; here the loss is half a sum over observations.
     run = train.descend(
-        model, tasks.problems, start, step=settings.step_size, steps=settings.steps, every=settings.steps // 40,
+        model, tasks.problems, start, step_size=settings.step_size, steps=settings.steps, every=settings.steps // 40,
         record=("loss",), optimiser=partial(train.normalised, decay=0.0, eps=1e-5),
         tolerance=settings.misfit * settings.observations[0] / 2,
     )  # fmt: skip
-    layers = [np.asarray(layer) for layer in train.final(run, like=start).stacked]
+    layers = [np.asarray(layer) for layer in run.final.stacked]
     product = layers[0]
     for layer in layers[1:]:
         product = layer @ product
@@ -212,12 +215,14 @@ def _learn(tasks: Tasks, depth: int, scale: float, key: jax.Array, settings: Set
 
 def _figure(counts: np.ndarray, measures: Measures) -> fig.Figure:
     panels = []
+    axes: tuple[tuple[str, dict[str, np.ndarray], Axis, tuple[float, float]], ...]
     errors = {name: np.maximum(value, 1e-9) for name, value in measures.error.items()}
     norms = {name: value / measures.of_truth for name, value in measures.nuclear.items()}
-    for label, values, scale, limits in (
+    axes = (
         ("mean squared error", errors, "log", (1e-9, 20.0)),
         ("nuclear norm over the truth's", norms, "linear", (0.7, 1.3)),
-    ):
+    )
+    for label, values, scale, limits in axes:
         marks = [
             mark
             for group, (name, value) in enumerate(values.items())

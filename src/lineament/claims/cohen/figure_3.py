@@ -53,7 +53,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     count = 2 * freedoms(settings.dimension, settings.rank)
     tasks = completion_tasks(rng, settings.dimension, settings.rank, (count,), settings.truths)
     learnt = {n: _learn(tasks, n, steps, settings) for n, steps in zip(DEPTHS, settings.steps, strict=True)}
-    middle = {n: Rises(*(float(np.median(value)) for value in rises)) for n, (rises, _) in learnt.items()}
+    middle = {n: Rises(*(np.median(value) for value in rises)) for n, (rises, _) in learnt.items()}  # type: ignore[arg-type]
     return Evidence(
         checks=_checks(middle),
         numbers={
@@ -101,7 +101,7 @@ def _learn(tasks: Tasks, depth: int, steps: int, settings: Settings) -> tuple[Ri
     # The curvature of this loss, a sum over entries, is at most about n σ^{2−2/n}: the step is far below 2/that.
     step_size = 0.05 / (depth * largest ** (2 - 2 / depth))
     run = train.descend(
-        model, tasks.problems, starts.identity(model, settings.start_scale), step=step_size, steps=steps,
+        model, tasks.problems, starts.identity(model, settings.start_scale), step_size=step_size, steps=steps,
         every=max(1, steps // 600), record=("singular_values", "end_to_end"),
     )  # fmt: skip
     values, last, rank = run.singular_values.values, run.end_to_end.values[:, -1], settings.rank

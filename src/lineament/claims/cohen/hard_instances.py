@@ -57,17 +57,17 @@ def build(shape: Shape, widths: tuple[int, ...], excess: float, step: float = 1.
     split = layers_theory.balanced(W, widths)
     layers = _unbalanced(split, shape.skews, excess * theory.admissible_unbalancedness(target, n, margin))
     admitted = theory.guaranteed_step(target, n, margin)
-    return Instance(np.eye(widths[0]), target, layers, theory.certify(layers, target, step=step * admitted))
+    return Instance(np.eye(widths[0]), target, layers, theory.certify(layers, target, step_size=step * admitted))
 
 
-def turned(rng: np.random.Generator, instance: Instance, step: float) -> Instance:
+def turned(rng: np.random.Generator, instance: Instance, step_size: float) -> Instance:
     """The same instance in random directions."""
     U, V = rotation(rng, instance.target.shape[0]), rotation(rng, instance.target.shape[1])
     first, *middle = instance.layers
     layers = [first @ V.T, *middle]
     layers[-1] = U @ layers[-1]
     target = U @ instance.target @ V.T
-    return Instance(instance.sxx, target, tuple(layers), theory.certify(layers, target, step=step))
+    return Instance(instance.sxx, target, tuple(layers), theory.certify(layers, target, step_size=step_size))
 
 
 def pace(instance: Instance) -> float:
@@ -108,7 +108,7 @@ def _changed(rng: np.random.Generator, shape: Shape, scale: float) -> Shape:
 def _unbalanced(split: layers_theory.Layers, skews: tuple[np.ndarray, ...], wanted: float) -> layers_theory.Layers:
     """Balanced layers skewed so far that their unbalancedness is 0.999 of that wanted; their product stays."""
     largest = max(float(np.linalg.norm(S)) for S in skews)
-    time = 1e-6 / largest
+    time, layers = 1e-6 / largest, list(split)
     for _ in range(12):  # unbalancedness is nearly linear in the time, so this converges at once
         layers = list(split)
         for j, S in enumerate(skews):

@@ -10,8 +10,8 @@ EXERCISES = (
         statement=r"\dot w=-\|w\|^{2-\frac2n}\left(\nabla\ell(w)+(n-1)\,\frac{ww^\top}{\|w\|^2}\nabla\ell(w)\right)",
         words=(
             r"Simplify the end-to-end dynamics of Theorem 1 for a single output, where the map is a vector $w$ and the "
-            r"network has depth $n$. The answer: $w$ moves against the gradient $\nabla\ell(w)$ of the loss, of which the "
-            r"part along $w$ itself counts $n$ times, all of it multiplied by $\|w\|^{2-2/n}$."
+            r"network has depth $n$. The answer: $w$ moves against the gradient $\nabla\ell(w)$ of the loss, of which "
+            r"the part along $w$ itself counts $n$ times, all of it multiplied by $\|w\|^{2-2/n}$."
         ),
         meaning="Depth speeds a model up as it grows, and favours the direction in which it already points.",
         paper_setting={

@@ -85,7 +85,7 @@ def _drift_of_descent(model: models.DeepLinear, problem: Any, start: Any, settin
     ends = []
     for step_size in settings.step_sizes:
         steps = round(settings.time / step_size)
-        run = train.descend(model, problem, start, step=step_size, steps=steps, at=[0, steps],
+        run = train.descend(model, problem, start, step_size=step_size, steps=steps, at=[0, steps],
                             record=(CONSERVED, WEIGHT))  # fmt: skip
         ends.append(_drift(run)[:, -1].max())
     return np.array(ends)

@@ -18,7 +18,7 @@ STARTS = ("generic", "repeated values", "near-singular", "rank-deficient")
 LEAST = 1e-7  # the least singular value of near-singular starts
 
 
-def random_problem(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> problems.Problem:
+def random_problem(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> problems.AbstractProblem:
     """A problem with the named loss for maps of the shape (outputs, inputs): correlated inputs, noisy outputs."""
     outputs, inputs = shape
     X = rng.normal(size=(40, inputs)) @ rng.normal(size=(inputs, inputs)) / np.sqrt(inputs)
@@ -35,7 +35,7 @@ def random_problem(rng: np.random.Generator, name: str, shape: tuple[int, int]) 
     return problems.sensing(rng.normal(size=(3 * inputs, *shape)), rng.normal(size=3 * inputs))
 
 
-def gradient_of(problem: problems.Problem) -> Callable[[np.ndarray], np.ndarray]:
+def gradient_of(problem: problems.AbstractProblem) -> Callable[[np.ndarray], np.ndarray]:
     """∇ℓ of a problem as a function of NumPy arrays."""
     compiled = jax.jit(lambda W: problem.gradient(W))
     return lambda W: np.asarray(compiled(W))

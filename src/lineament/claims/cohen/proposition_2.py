@@ -69,7 +69,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 def _starts(model: models.DeepLinear, key: jax.Array, count: int) -> ensembles.Ensemble:
     """Balanced layers plus ever more of unbalanced ones."""
     mixing = jnp.asarray(10 ** np.linspace(-6, 0, count))
-    near = starts.balanced(model, key, scale=0.3)
+    near = starts.balanced(model, key, start_scale=0.3)
     rough = unbalanced_ensemble(model, key, count)
     return ensembles.Ensemble(
         tuple(b[None] + mixing[:, None, None] * r for b, r in zip(near, rough.stacked, strict=True))

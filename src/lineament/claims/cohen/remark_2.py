@@ -147,7 +147,7 @@ def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings)
     problem, start = stack(everyone)
     at = np.unique(np.r_[0, np.geomspace(1, settings.steps, 100).astype(int)])
     run = train.descend(
-        models.DeepLinear(widths), problem, start, step=np.array([i.certificate.step for i in everyone]),
+        models.DeepLinear(widths), problem, start, step_size=np.array([i.certificate.step_size for i in everyone]),
         steps=settings.steps, at=at, on_divergence="keep",
     )  # fmt: skip
     rate = np.array([i.certificate.rate for i in everyone])
@@ -182,8 +182,8 @@ def _instance(
     size: float = 1.0,
 ) -> Instance:
     built = hard_instances.build(shape, widths, excess, step, size)
-    assert built.certificate.step is not None
-    return hard_instances.turned(rng, built, built.certificate.step)
+    assert built.certificate.step_size is not None
+    return hard_instances.turned(rng, built, built.certificate.step_size)
 
 
 def _least_pace(share: np.ndarray, rate: np.ndarray, at: np.ndarray) -> np.ndarray:

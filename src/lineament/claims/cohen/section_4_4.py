@@ -1,23 +1,20 @@
 """Section 4.4: implicit compression by overparameterisation."""
 
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ... import measure, models, problems, train
+from ... import measure, models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Check, Evidence, at_most
 from ...evidence import figure as fig
 from ..instances import effective_rank
 from ..sizes import sizes
+from .autoencoders import Autoencoder, Reconstruction
 from .expanded import Images, Recipe, images, train_expanded
-
-Layer = tuple[jax.Array, jax.Array]
 
 
 class Settings(NamedTuple):
@@ -48,37 +45,6 @@ class Settings(NamedTuple):
     epochs: float
     depth: int = 3
     classifier: Recipe = Recipe(dropout=0.0, decay=1.0, penalty=0.0)
-
-
-class Autoencoder(eqx.Module):
-    """Encoder with ReLU, linear layers on its code, decoder with ReLU: a function of rows, and its own parameters."""
-
-    encoder: tuple[Layer, ...]
-    linear: tuple[jax.Array, ...]
-    decoder: tuple[Layer, ...]
-
-    def code(self, X: jax.Array) -> jax.Array:
-        """What the decoder is given."""
-        h = _layers(self.encoder, X)
-        for W in self.linear:
-            h = h @ W.T
-        return h
-
-    def decode(self, codes: jax.Array) -> jax.Array:
-        """Rows from codes."""
-        return _layers(self.decoder, codes)
-
-    def __call__(self, X: jax.Array) -> jax.Array:
-        """The reconstruction of the rows of X."""
-        return self.decode(self.code(X))
-
-
-class Itself:
-    """A model whose parameters are its map."""
-
-    def end_to_end(self, parameters: Any) -> Any:
-        """The parameters themselves."""
-        return parameters
 
 
 class Codes(NamedTuple):
@@ -161,44 +127,22 @@ def _error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _layers(layers: tuple[Layer, ...], X: jax.Array) -> jax.Array:
-    """Dense layers with ReLU between them."""
-    h = X
-    for i, (W, b) in enumerate(layers):
-        h = h @ W.T + b[None, :]
-        h = jax.nn.relu(h) if i + 1 < len(layers) else h
-    return h
-
-
-def _start(key: jax.Array, pixels: int, count: int, settings: Settings) -> Autoencoder:
-    """PyTorch's default start, uniform within ± 1/√fan_in, as Jing et al. begin, for all layers."""
-    up = (pixels, *settings.hidden, settings.code)
-    shapes = [*pairwise(up), *[(settings.code,) * 2] * count, *pairwise(up[::-1])]
-    keys = jax.random.split(key, 2 * len(shapes))
-    uniform = lambda key, shape, fan: jax.random.uniform(key, shape, jnp.float32, -1, 1) / fan**0.5  # noqa: E731
-    layers = [
-        (uniform(keys[2 * i], (out, fan), fan), uniform(keys[2 * i + 1], (out,), fan))
-        for i, (fan, out) in enumerate(shapes)
-    ]
-    ends = len(up) - 1
-    middle = tuple(W for W, _ in layers[ends : ends + count])
-    return Autoencoder(tuple(layers[:ends]), middle, tuple(layers[ends + count :]))
-
-
 def _autoencoders(data: Images, count: int, key: jax.Array, settings: Settings) -> Codes:
     """Train one autoencoder for each seed and read its codes of test images."""
     X, test = (jnp.asarray(rows) for rows in data.digits.rows())
-    keys = jax.random.split(key, settings.seeds)
-    start = ensembles.ensemble(lambda key: _start(key, X.shape[1], count, settings), keys)
+    model = Autoencoder(X.shape[1], settings.hidden, settings.code, count)
+    start = ensembles.ensemble(
+        lambda key: starts.torch_default(model, key, dtype=jnp.float32), jax.random.split(key, settings.seeds)
+    )
     run = train.descend(
-        Itself(), problems.lp_regression(X, X, p=2), start, step=settings.step_size, steps=settings.steps,
+        model, problems.lp_regression(X, X, p=2), start, step_size=settings.step_size, steps=settings.steps,
         every=settings.steps, optimiser=optax.adam, batch_size=settings.batch_size, key=key, record=(),
     )  # fmt: skip
-    last = train.final(run, like=start)
-    return Codes(*map(np.stack, zip(*(_read(last[seed], test) for seed in range(settings.seeds)), strict=True)))
+    networks = [model.end_to_end(run.final[seed]) for seed in range(settings.seeds)]
+    return Codes(*map(np.stack, zip(*(_read(network, test) for network in networks), strict=True)))
 
 
-def _read(network: Autoencoder, test: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _read(network: Reconstruction, test: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Effective rank, spectrum, and errors with codes cut to 1, 2, … of their principal directions."""
     codes = np.asarray(network.code(test), float)
     centre = codes.mean(axis=0)

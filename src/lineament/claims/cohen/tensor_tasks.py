@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import models, problems, train
+from ... import models, problems, starts, train
 from ...core import ensembles
 from ...evidence import Check, at_least, at_most, within
 from ...evidence import figure as fig
@@ -92,12 +92,14 @@ def complete(
 ) -> Runs:
     """Normalised descent of all tasks as one program. A small start means tiny gradients, hence the small eps."""
     scale = jnp.where(tasks.small, *settings.start_scales)
-    start = ensembles.ensemble(model.start, jax.random.split(key, len(scale)), scale)
+    start = ensembles.ensemble(
+        lambda key, scale: starts.gaussian(model, key, deviation=scale), jax.random.split(key, len(scale)), scale
+    )
     run = train.descend(
-        model, tasks.problems, start, step=settings.step_size, steps=settings.steps, at=settings.recorded,
+        model, tasks.problems, start, step_size=settings.step_size, steps=settings.steps, at=settings.recorded,
         record=("loss", norms), optimiser=partial(train.normalised, eps=1e-8), tolerance=MISFIT,
     )  # fmt: skip
-    last = jax.jit(jax.vmap(model.end_to_end))(train.final(run, like=start).stacked)
+    last = jax.jit(jax.vmap(model.end_to_end))(run.final.stacked)
     last = np.reshape(last, tasks.truths.shape)
     error = np.linalg.norm(last - tasks.truths, axis=1)
     return Runs(run.step.values, run.norms.values, last, error, run.loss.values[:, -1])

@@ -18,7 +18,7 @@ def unbalanced_ensemble(model: models.DeepLinear, key: jax.Array, count: int) ->
 
     def one(key: jax.Array) -> Any:
         key_layers, key_scales = jax.random.split(key)
-        layers = starts.gaussian(model, key_layers, scale=0.5)
+        layers = starts.gaussian(model, key_layers, start_scale=0.5)
         factors = jnp.exp(jax.random.uniform(key_scales, (model.depth,), minval=-1.5, maxval=0.5))
         return tuple(factor * layer for factor, layer in zip(factors, layers, strict=True))
 
