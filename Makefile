@@ -24,6 +24,7 @@ lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/deptry src
 
 types: $(SETUP)
 	$(BIN)/pyright

@@ -43,13 +43,13 @@ def rows() -> list[Row]:
     X, y = _problem()
     features = twin.feature_map("erf", spread=1.0)
     psi, times = features(X), np.arange(STEPS + 1)
-    model = twin.Twin(X, y, features, step=STEP)
+    model = twin.Twin(X, y, features, step_size=STEP)
     for other, steps in ((_stepped_losses, STEPPED), (_stepped_moments, STEPS)):
         gap = np.max(np.abs(other(psi, y, steps) - model.loss(times[: steps + 1])))
         if gap > 1e-9:
             raise RuntimeError(f"{other.__name__} and Twin.loss differ by {gap:.1e}: nothing to compare")
     case = f"twin's losses at {STEPS:,} times, d = {DIMENSION}, n = {EXAMPLES:,}"
-    whole = lambda: twin.Twin(X, y, features, step=STEP).loss(times)  # noqa: E731
+    whole = lambda: twin.Twin(X, y, features, step_size=STEP).loss(times)  # noqa: E731
     ready = lambda: model.loss(times)  # noqa: E731
     stepped = lambda: _stepped_losses(psi, y, STEPPED)  # noqa: E731
     moments = lambda: _stepped_moments(psi, y, STEPS)  # noqa: E731

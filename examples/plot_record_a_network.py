@@ -66,7 +66,7 @@ X = digits.images[:1500].reshape(1500, -1).astype(float)
 targets = np.eye(10)[digits.labels[:1500]] - 0.1
 features = FeatureMap(linear=1.0, constant=1.0)
 largest = np.linalg.eigvalsh(features.kernel(X) / len(X))[-1]
-twin = Twin(X, targets, features, step=1 / largest)
+twin = Twin(X, targets, features, step_size=1 / largest)
 said = np.argmax(twin.predict(2.0 ** np.arange(15)), axis=2)
 forecast = accessibility((said == digits.labels[:1500])[None])
 

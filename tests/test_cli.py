@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lineament import cli
-from lineament.claims import registry
+from lineament.claims import SIZES
 from lineament.claims.papers import PAPERS
-from lineament.report import store
+from lineament.cli import options
+from lineament.execution import environment, reproduce, store
 
 pytest_plugins = ["report.faked"]
 HEAVY = ("jax", "numpy", "scipy", "matplotlib", "xarray", "jinja2", "rich", "diffrax", "lineament.claims")
@@ -72,15 +73,15 @@ def test_version(run):
     assert out.split()[0] == "lineament"
 
 
-def test_scales_are_those_of_the_registry():
-    assert tuple(cli.Scale) == registry.SCALES
+def test_sizes_are_those_of_the_claims():
+    assert tuple(options.Size) == SIZES
 
 
 def test_claims_are_listed(run):
     code, out, _ = run("claims")
     assert code == 0
     head, *rows = out.splitlines()
-    assert head.split() == ["claim", "paper", "place", "title", "kind", "quick", "full"]
+    assert head.split() == ["claim", "place", "title", "kind", "quick", "full"]
     assert [row.split()[0] for row in rows] == ["cohen-d", "gissin-a", "gissin-b", "gissin-c"]
     assert "Figure 3" in rows[3]
     assert "experiment" in rows[3]
@@ -96,6 +97,7 @@ def test_claims_as_json(run):
         "place": "Lemma 2",
         "title": "A lemma",
         "statement": r"\det W>0",
+        "words": "",
         "kind": "theorem",
         "cost": {"quick": "1 s", "full": "2 s"},
     }
@@ -105,7 +107,7 @@ def test_reproduce_prints_a_table(run):
     code, out, err = run("reproduce", "gissin-a", "gissin-c", "gissin-a")
     assert code == 0, "an experiment that differs is a finding"
     head, first, second = out.splitlines()
-    assert head.split() == ["claim", "scale", "verdict", "key", "number", "time"]
+    assert head.split() == ["claim", "size", "verdict", "key", "number", "time"]
     assert first.split()[:3] == ["gissin-a", "quick", "holds"]
     assert "gap = 3.2e-10 ≤ 1e-08" in first
     assert second.split()[:3] == ["gissin-c", "quick", "differs"]
@@ -113,16 +115,62 @@ def test_reproduce_prints_a_table(run):
 
 
 def test_reproduce_as_json_prints_nothing_else(run):
-    code, out, err = run("reproduce", "--all", "--json", "--seed", "4", "--scale", "full")
+    code, out, err = run("reproduce", "--all", "--json", "--seed", "4", "--size", "full")
     assert code == 0
     results = [json.loads(line, parse_constant=pytest.fail) for line in out.splitlines()]
     assert [result["id"] for result in results] == ["cohen-d", "gissin-a", "gissin-b", "gissin-c"]
-    assert all(
-        list(result) == ["id", "verdict", "reason", "numbers", "scale", "seed", "seconds"] for result in results
-    )
-    assert {(result["scale"], result["seed"]) for result in results} == {("full", 4)}
+    assert all(list(result) == ["id", "verdict", "reason", "numbers", "size", "seed", "seconds"] for result in results)
+    assert {(result["size"], result["seed"]) for result in results} == {("full", 4)}
     assert results[1]["numbers"] == {"bad": "nan", "far": "inf", "gap": 3.2e-10, "slope": 1.98}
     assert "4/4 gissin-c" in err
+
+
+def test_several_seeds_give_one_verdict(run, tmp_path):
+    code, out, _ = run("reproduce", "gissin-a", "gissin-b", "--seeds", "0-2,7", "--out", "kept")
+    assert code == 0
+    assert "gissin-a" in out
+    pooled = [line.split()[:4] for line in out.splitlines() if "/4" in line]
+    assert pooled == [["gissin-a", "quick", "holds", "4/4"], ["gissin-b", "quick", "holds,", "corrected"]]
+    kept = {seed: store.load(tmp_path / "kept" / f"gissin-a.quick.{seed}.json") for seed in (0, 1, 2, 7)}
+    assert [seed for seed, stored in kept.items() if stored.figure is not None] == [0], "one seed's figure is enough"
+
+
+def test_only_what_is_missing_is_run(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("LINEAMENT_COMMIT", "abc1234")
+    environment._commit.cache_clear()
+    assert run("reproduce", "gissin-a", "--out", "kept")[0] == 0
+    code, out, err = run("reproduce", "gissin-a", "--seeds", "0-1", "--out", "kept", "--missing")
+    assert code == 0
+    assert "1 of 2 claims are already there" in err
+    assert "2/2" in out
+    environment._commit.cache_clear()
+    code, _, err = run("reproduce", "gissin-a", "--missing")
+    assert code == 2
+    assert "--out" in err
+
+
+def test_seeds_are_ranges_of_whole_numbers(run):
+    for given in ("3-1", "x", "1-", "-1", "0-99999999", ""):
+        code, _, err = run("reproduce", "gissin-a", "--seeds", given)
+        assert code == 2, given
+        assert "--seeds" in err
+
+
+def test_show_tells_all_of_one_claim(run, tmp_path):
+    run("atlas", "gissin-a")
+    code, out, _ = run("show", "Theorem 1")
+    assert code == 0
+    for part in (
+        "gissin-a",
+        "A < B & so on",
+        "Gissin et al. 2020, Theorem 1",
+        "quick, seed 0: holds",
+        ".py:",
+        "atlas/gissin-a.html",
+        "lineament reproduce gissin-a",
+    ):
+        assert part in out, part
+    assert run("show", "Theorem 99")[0] == 2
 
 
 def test_reproduce_stores_evidence_and_figures(run, tmp_path):
@@ -185,13 +233,13 @@ def test_atlas_with_workers(run, tmp_path):
 
 
 def test_atlas_shows_results_of_full_runs(run, tmp_path):
-    assert run("reproduce", "gissin-a", "--scale", "full", "--out", "results")[0] == 0
+    assert run("reproduce", "gissin-a", "--size", "full", "--out", "results")[0] == 0
     (tmp_path / "results" / "gissin-c.full.0.json").write_text("{")
     code, _, err = run("atlas", "gissin-a")
     assert code == 0
     assert "left out: results/gissin-c.full.0.json is not stored evidence" in err
     page = (tmp_path / "atlas" / "gissin-a.html").read_text(encoding="utf-8")
-    assert "lineament reproduce gissin-a --scale full --seed 0" in page
+    assert "lineament reproduce gissin-a --size full --seed 0" in page
 
 
 def test_ctrl_c_says_how_to_go_on(run, monkeypatch, tmp_path):
@@ -206,7 +254,7 @@ def test_ctrl_c_says_how_to_go_on(run, monkeypatch, tmp_path):
     code, out, err = run("reproduce", "gissin-a", "gissin-c", "gissin-b")
     assert code == 130
     assert out.splitlines()[1].startswith("gissin-a")
-    assert err.splitlines()[-1] == "lineament: interrupted; 1 of 3 claims were run"
+    assert err.splitlines()[-1] == "lineament: interrupted; 1 of 3 runs were finished"
 
 
 def test_cite(run):
@@ -222,7 +270,7 @@ def test_cite(run):
         (["reproduce", "gissin-aa"], ["'ID'", "unknown claim 'gissin-aa'", "did you mean gissin-a"]),
         (["reproduce"], ["'ID'", "--all"]),
         (["reproduce", "gissin-a", "--all"], ["'ID'", "--all"]),
-        (["reproduce", "gissin-a", "--scale", "huge"], ["--scale", "'huge'", "'quick', 'full'"]),
+        (["reproduce", "gissin-a", "--size", "huge"], ["--size", "'huge'", "'quick', 'full'"]),
         (["reproduce", "gissin-a", "--seed", "-3"], ["--seed", "'-3'", "from 0"]),
         (["reproduce", "gissin-a", "--seed", "x"], ["--seed", "'x'", "whole number"]),
         (["reproduce", "gissin-a", "--seed", str(2**63)], ["--seed", str(2**63 - 1)]),
@@ -252,7 +300,7 @@ def test_bad_input_is_one_line_and_exit_two(run, tmp_path, arguments, said):
 
 def test_an_unwritable_folder_stops_before_any_claim_runs(run, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(registry, "run", lambda *_: pytest.fail("a claim was run"))
+    monkeypatch.setattr(reproduce, "reproduce", lambda *_: pytest.fail("a claim was run"))
     assert run("reproduce", "--all", "--out", "file")[0] == 2
 
 

@@ -1,5 +1,6 @@
 """What the README and the guide show runs, and the README's table of claims is true."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 from matplotlib import pyplot
 
 from lineament.claims import all_claims
-from lineament.report import store
+from lineament.execution import store
+from lineament.execution.pooled import by_claim
+from lineament.execution.reproduce import reproduce
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,16 +37,29 @@ def test_the_readme_opens_with_a_snippet_whose_forecast_is_right():
     np.testing.assert_allclose(scope["steps"].singular_values[-1], scope["problem"].modes, rtol=1e-2)
 
 
-def test_the_guide_runs(monkeypatch):
-    from lineament.claims import registry
+def test_the_claim_of_the_guide_runs(tmp_path, monkeypatch):
+    (module,) = blocks("docs/claims.md")
+    (tmp_path / "mine.py").write_text(module, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    (claim,) = importlib.import_module("mine").CLAIMS
+    result = reproduce(claim)
+    assert result.verdict == "holds"
+    assert result.evidence.checks[0].value < 0.1
+    assert store.record(result).table == {"widths": [8, 32, 128], "draws": 20}
 
-    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
+
+def test_the_guide_runs():
     scope = {}
     for snippet in blocks("docs/guide.md"):
         exec(snippet, scope)
     ranks = scope["run"].effective_rank.sel(step=500).values
     assert ranks.shape == (20,)
-    assert "gissin-mine" in registry._registry
+    trained, followed, waves = scope["trained"], scope["followed"], scope["waves"]
+    assert (trained.loss[:, -1] < 0.2 * trained.loss[:, 0]).all()
+    assert float(followed.loss[-1]) < float(followed.loss[0])
+    f = lambda p: waves.end_to_end(p)(jax.numpy.asarray(scope["X"]))[:, 0]  # noqa: E731
+    J = [leaf.reshape(50, -1) for leaf in jax.tree.leaves(jax.jacrev(f)(trained.final[0]))]
+    np.testing.assert_allclose(scope["kernel"], sum(j @ j.T for j in J), atol=1e-10)
 
 
 @pytest.mark.parametrize("page", ["docs/guide_forecast.md", "docs/guide_torch.md"])
@@ -61,9 +77,15 @@ def test_the_table_of_claims_lists_every_claim():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     table = text.split("<!-- claims:")[1].split("<!-- end of claims -->")[0]
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| `")
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| [`")
     ]
-    listed = {row[0].strip("`"): (row[1], row[2]) for row in rows}
-    assert listed == {claim.id: (claim.place, claim.title) for claim in all_claims().values()}
-    full = {stored.id: stored.verdict for stored in store.load_folder(ROOT / "results")[0] if stored.scale == "full"}
-    assert {row[0].strip("`"): row[4] for row in rows} == {id: full.get(id, "–") for id in all_claims()}
+    listed = {row[0]: (row[1], row[2]) for row in rows}
+    assert listed == {
+        f"[`{claim.id}`]({claim.source.path.relative_to(ROOT).as_posix()})": (claim.place, claim.title)
+        for claim in all_claims().values()
+    }
+    records = store.load_folder(ROOT / "results")[0]
+    for size, column in (("quick", 3), ("full", 4)):
+        labels = {id: pool.label for id, pool in by_claim(records, size).items()}
+        stated = {row[0].split("`")[1]: row[column] for row in rows}
+        assert {id: stated[id] for id in labels if id in stated} == labels

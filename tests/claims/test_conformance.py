@@ -1,4 +1,4 @@
-"""One suite over every registered claim: each is well stated, runs at quick scale, and can fail."""
+"""One suite over every registered claim: each is well stated, runs at quick size, and can fail."""
 
 import re
 from pathlib import Path
@@ -8,11 +8,17 @@ import latex2mathml.converter
 import numpy as np
 import pytest
 
-from lineament.claims import PAPERS, SCALES, Verdict, all_claims, run
+from lineament.claims import PAPERS, SIZES, all_claims
+from lineament.evidence import Verdict
+from lineament.execution import store
+from lineament.execution.reproduce import reproduce, stands
 
 CLAIMS = all_claims()
+RESULTS = Path(__file__).parents[2] / "results"
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-README_VERDICTS = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| ([a-z, ]+) \| [a-z, –]+ \|$", README, re.MULTILINE))
+README_VERDICTS = dict(
+    re.findall(r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+ \| [a-z, –0-9/]+ \|$", README, re.MULTILINE)
+)
 
 
 @pytest.mark.parametrize("id", CLAIMS)
@@ -24,13 +30,22 @@ def test_claim_is_well_stated(id):
     assert claim.title
     assert not claim.title.endswith(".")
     assert "<math" in latex2mathml.converter.convert(claim.statement)
-    assert set(claim.cost) == set(SCALES)
+    assert set(claim.cost) == set(SIZES)
     assert len(claim.description) > 60, "the docstring says how the claim is checked"
 
 
 @pytest.mark.parametrize("id", CLAIMS)
+def test_stored_evidence_is_of_a_commit_and_of_todays_settings(id):
+    for path in RESULTS.glob(f"{id}.*.json"):
+        stored = store.load(path)
+        assert not stored.environment.get("commit", "").endswith("-dirty"), f"{path.name} is from a dirty tree"
+        if stored.table:
+            assert stands(stored, CLAIMS[id]), f"{path.name} was run with other settings: run it again"
+
+
+@pytest.mark.parametrize("id", CLAIMS)
 def test_claim_runs_and_says_what_it_found(id):
-    result = run(CLAIMS[id], "quick", seed=0)
+    result = reproduce(CLAIMS[id], "quick", seed=0)
     evidence = result.evidence
     assert result.verdict in (Verdict.HOLDS, Verdict.CORRECTED, Verdict.DIFFERS), evidence.reason()
     assert result.verdict == README_VERDICTS.get(id), f"the README says {README_VERDICTS.get(id)}: run `make readme`"
@@ -52,4 +67,4 @@ def test_claim_runs_and_says_what_it_found(id):
 def test_claims_need_float64():
     claim = next(iter(CLAIMS.values()))
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="jax_enable_x64"):
-        run(claim)
+        reproduce(claim)

@@ -1,59 +1,35 @@
-"""The registry, the verdicts, and claims from other packages."""
+"""The registry: claims by id, claims from other packages, and what is refused."""
 
 import importlib.metadata
+import inspect
+import subprocess
+import sys
+import types
 
 import jax
 import numpy as np
 import pytest
 
-from lineament.claims import Check, Evidence, Verdict, all_claims, at_least, at_most, find, registry, run, within
+from lineament.claims import Claim, all_claims, find, registry
 from lineament.claims.instances import slope
+from lineament.evidence import Evidence, Verdict, at_most
+from lineament.execution.reproduce import reproduce
 
 
-@pytest.fixture
-def empty(monkeypatch):
-    monkeypatch.setattr(registry, "_registry", {})
-    monkeypatch.setattr(registry, "BUILT_IN", ())
+def check(size, key):
+    """How it is checked."""
+    return Evidence([at_most("gap", 0.5, 1.0, "half of one")])
 
 
-def declare(id="gissin-x", **options):
-    given = {"place": "here", "title": "a claim", "statement": "x", "quick": "1 s", "full": "1 s"} | options
-    return registry.claim(id, **given)(lambda scale, key: Evidence([at_most("gap", 0.5, 1.0)]))
+def made(id="gissin-x"):
+    return Claim(id, "here", "a claim", "x", f"{__name__}:check", quick="1 s", full="1 s")
 
 
-@pytest.mark.parametrize(
-    ("check", "passed"),
-    [
-        (at_most("gap", 1.0, 1.0), True),
-        (at_most("gap", 1.1, 1.0), False),
-        (at_least("gap", 0.9, 1.0), False),
-        (within("slope", 2.0, 1.9, 2.1), True),
-        (within("slope", 2.2, 1.9, 2.1), False),
-        (at_most("gap", float("nan"), 1.0), False),
-        (at_least("gap", float("nan"), 1.0), False),
-    ],
-)
-def test_a_check_passes_within_its_bars_and_never_on_nan(check, passed):
-    assert check.passed == passed
-    assert check.name in str(check)
-
-
-def test_the_verdict_is_read_off_the_checks():
-    good, bad = Check("a", 0.0, high=1.0), Check("b", 2.0, high=1.0)
-    assert Evidence([good]).verdict("theorem") is Verdict.HOLDS
-    assert Evidence([good, bad]).verdict("theorem") is Verdict.FAILS
-    assert Evidence([good, bad]).verdict("experiment") is Verdict.DIFFERS
-    assert "b = 2" in Evidence([good, bad]).reason()
-    assert Evidence([good], printed=[bad], correction="x^2").verdict("theorem") is Verdict.CORRECTED
-    assert Evidence([good], printed=[good], correction="x^2").verdict("theorem") is Verdict.HOLDS
-    assert "as printed: b = 2" in Evidence([good], printed=[bad], correction="x^2").reason()
-
-
-def test_evidence_that_says_nothing_is_refused():
-    with pytest.raises(ValueError, match="at least one check"):
-        Evidence([])
-    with pytest.raises(ValueError, match="come together"):
-        Evidence([at_most("a", 0, 1)], printed=[at_most("a", 2, 1)])
+def test_claims_are_found_by_id_and_by_place():
+    assert find("gissin-t1").place == "Theorem 1"
+    assert find("Theorem 3.2").id == find(" theorem 3.2 ").id == "hu-t32"
+    with pytest.raises(ValueError, match=r"'Theorem 1' is in more than one paper: cohen-t1, gissin-t1"):
+        find("Theorem 1")
 
 
 def test_unknown_claims_are_answered_with_the_nearest():
@@ -61,37 +37,65 @@ def test_unknown_claims_are_answered_with_the_nearest():
         find("gisin-t1")
 
 
-def test_claims_register_once_and_belong_to_a_paper(empty):
-    declare()
-    with pytest.raises(ValueError, match="registered twice"):
-        declare()
-    with pytest.raises(ValueError, match="must begin with the key of a known paper"):
-        declare("nobody-t1")
+def test_no_id_is_given_twice(monkeypatch):
+    monkeypatch.setitem(sys.modules, "twice", types.SimpleNamespace(CLAIMS=(made(), made())))
+    monkeypatch.setattr(registry, "BUILT_IN", ("twice",))
+    with pytest.raises(ValueError, match="'gissin-x' is registered twice"):
+        all_claims()
+
+
+def test_listing_claims_imports_nothing_heavy():
+    heavy = ("jax", "scipy", "xarray", "matplotlib", "diffrax", "sklearn", "cvxpy")
+    code = (
+        "import sys; from lineament.claims import all_claims; assert len(all_claims()) > 80;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_the_source_of_a_check_is_found_without_importing_it():
+    claim = find("gissin-t1")
+    line = claim.source.path.read_text(encoding="utf-8").splitlines()[claim.source.line - 1]
+    assert line.startswith(f"def {claim.check.partition(':')[2]}(")
+    assert claim.description == inspect.getdoc(claim.load())
+    with pytest.raises(ValueError, match=r"check must name a function of"):
+        _ = Claim("gissin-x", "here", "a claim", "x", f"{__name__}:nowhere").source
 
 
 def test_the_same_seed_gives_the_same_evidence():
-    first, again, other = (run(find("gissin-t1"), seed=seed).evidence.checks for seed in (0, 0, 1))
+    first, again, other = (reproduce("gissin-t1", seed=seed).evidence.checks for seed in (0, 0, 1))
     assert first == again
     assert first != other
 
 
-def test_a_bad_scale_is_refused(empty):
-    declare()
-    with pytest.raises(ValueError, match="scale must be one of quick, full, not 'huge'"):
-        run(find("gissin-x"), "huge")  # type: ignore[arg-type]
+def test_a_bad_size_is_refused():
+    with pytest.raises(ValueError, match="size must be one of 'quick', 'full'; got 'huge'"):
+        reproduce(made(), "huge")  # type: ignore[arg-type]
 
 
-def test_other_packages_add_claims_by_entry_point(empty, monkeypatch):
-    class EntryPoint:
-        def load(self):
-            if "gissin-elsewhere" not in registry._registry:
-                declare("gissin-elsewhere")
+@pytest.fixture
+def entry_point(monkeypatch):
+    def install(load):
+        point = types.SimpleNamespace(load=load, value="elsewhere:CLAIMS")
+        monkeypatch.setattr(
+            importlib.metadata, "entry_points", lambda group: [point] if group == "lineament.claims" else []
+        )
 
-    monkeypatch.setattr(
-        importlib.metadata, "entry_points", lambda group: [EntryPoint()] if group == "lineament.claims" else []
-    )
-    assert "gissin-elsewhere" in all_claims()
-    assert run(find("gissin-elsewhere")).verdict is Verdict.HOLDS
+    return install
+
+
+def test_other_packages_add_claims_by_entry_point(entry_point):
+    entry_point(lambda: (made("wu-t9"),))
+    assert list(all_claims())[-1] == "wu-t9"
+    assert reproduce("wu-t9").verdict is Verdict.HOLDS
+
+
+def test_a_broken_package_is_named_and_left_out(entry_point):
+    entry_point(lambda: (made("wu-t9"), "not a claim"))
+    with pytest.warns(RuntimeWarning, match="'elsewhere:CLAIMS' are left out: an entry point of .* must name"):
+        assert "gissin-t1" in all_claims()
+    with pytest.warns(RuntimeWarning):
+        assert "wu-t9" not in all_claims()
 
 
 def test_papers_come_in_order():

@@ -26,7 +26,7 @@ def iris():
 def test_a_forecast_comes_true(iris):
     made, run = iris
     assert run.verdict == "holds"
-    assert len(run.gaps) == 2
+    assert len(run.checks) == 2
     assert run.gap < 0.05
     assert run.diverged_at is None
     assert run.widths == (4, 3, 3)
@@ -52,7 +52,7 @@ def test_the_gap_shrinks_with_the_step_size_at_first_order():
 def test_other_depths_and_whitened_inputs(depth, whiten):
     made = forecast(*table(), depth=depth, whiten=whiten)
     run = train(made)
-    assert run.verdict == "holds", run.gaps
+    assert run.verdict == "holds", run.checks
     # Far from the transitions nothing but rounding and the tail of learning is left.
     assert run.loss[-1] == pytest.approx(made.loss[-1], abs=2e-3 * made.path.left[0])
 
@@ -60,7 +60,7 @@ def test_other_depths_and_whitened_inputs(depth, whiten):
 def test_fewer_rows_than_columns_and_one_output():
     made = forecast(*(part[:9] for part in table(p=15, k=1)), depth=2)
     run = train(made)
-    assert run.verdict == "holds", run.gaps
+    assert run.verdict == "holds", run.checks
     assert run.widths == (15, 1, 1)
 
 
@@ -69,7 +69,7 @@ def test_a_wrong_forecast_is_found_out(iris):
     # The path of two layers, laid over a network of three.
     wrong = train(dataclasses.replace(made, depth=3))
     assert wrong.verdict == "differs"
-    assert wrong.gaps[0].value > 10 * compare.LOSS_BAR
+    assert wrong.checks[0].value > 10 * compare.LOSS_BAR
     # The right network on a clock that is off by a fifth.
     late = dataclasses.replace(made, path=made.path._replace(time=1.2 * made.path.time))
     assert train(late).verdict == "differs"
@@ -82,7 +82,7 @@ def test_a_step_that_is_too_large_is_a_finding_not_a_crash():
     assert run.verdict == "differs"
     assert run.diverged_at is not None
     assert 0 < run.diverged_at <= 400
-    assert not math.isfinite(run.gaps[0].value)
+    assert not math.isfinite(run.checks[0].value)
 
 
 def test_float32_is_refused():

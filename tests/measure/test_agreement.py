@@ -79,15 +79,27 @@ def test_a_phase_may_have_no_end_or_no_beginning():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: relative_mse(np.ones((2, 3)), np.ones((2, 2))), "network and twin must both be"),
-        (lambda: relative_mse(np.ones(3), np.ones(3)), "network and twin must both be"),
+        (
+            lambda: relative_mse(np.ones((2, 3)), np.ones((2, 2))),
+            r"twin must be of the shape \(2, 3\) of network; got \(2, 2\)",
+        ),
+        (lambda: relative_mse(np.ones(3), np.ones(3)), "network must be .time, example. or"),
         (lambda: relative_mse(np.full((2, 3), np.nan), np.ones((2, 3))), "must be finite"),
-        (lambda: relative_mse(np.ones((2, 3)), np.ones((2, 3)), scale=0), "scale must be positive"),
+        (
+            lambda: relative_mse(np.ones((2, 3)), np.ones((2, 3)), scale=0),
+            "scale must be a finite number above 0; got 0",
+        ),
         (lambda: split(np.ones((2, 3)), np.ones((2, 3))), "features"),
         (lambda: split(np.ones((2, 3)), np.full((3, 1), np.inf)), "must be finite"),
         (lambda: linear_phase([0, 0], np.ones((2, 3)), np.ones((2, 3))), "steps must be rising"),
-        (lambda: linear_phase([0, 1], np.ones((2, 3)), np.ones((2, 3)), threshold=-1), "threshold must be positive"),
-        (lambda: linear_phase([0, 1], np.ones((2, 3)), np.zeros((2, 3))), "scale .* must be positive"),
+        (
+            lambda: linear_phase([0, 1], np.ones((2, 3)), np.ones((2, 3)), threshold=-1),
+            "threshold must be a finite number above 0; got -1",
+        ),
+        (
+            lambda: linear_phase([0, 1], np.ones((2, 3)), np.zeros((2, 3))),
+            "scale must be given where the twin's outputs are all zero; got none",
+        ),
     ],
 )
 def test_bad_input_is_refused(call, message):

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.contour import QuadContourSet
 from matplotlib.patches import StepPatch
 
-from lineament.claims import figure as fig
+from lineament.evidence import figure as fig
 from lineament.report import draw, legends, style
 from lineament.report.marks import _cell_edges
 
@@ -272,7 +272,7 @@ def test_signs_that_claims_use_have_glyphs():
 def test_drawing_leaves_pyplot_and_settings_alone():
     code = (
         "import sys, numpy as np, matplotlib; before = matplotlib.rcParams.copy();"
-        "from lineament.claims import figure as f; from lineament.report import draw;"
+        "from lineament.evidence import figure as f; from lineament.report import draw;"
         "draw.svg(f.Figure((f.Panel((f.measured([1, 2], [1, 2], 'a'),)),), 'c'));"
         "assert 'matplotlib.pyplot' not in sys.modules; assert matplotlib.rcParams.copy() == before"
     )

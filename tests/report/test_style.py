@@ -7,7 +7,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from lineament.report import atlas, style
+from lineament.report import entries, style
 
 # Machado, Oliveira & Fernandes (2009), severity 1: how linear RGB is seen without one kind of cone.
 VISION = {
@@ -59,7 +59,7 @@ def test_text_is_readable(theme):
     colours = page_colours(theme)
     written = [("--ink", "--paper"), ("--ink", "--faint"), ("--soft", "--paper"), ("--soft", "--faint")]
     written += [("--link", "--paper"), ("--link", "--faint"), ("--holds-ink", "--paper"), ("--fails-ink", "--paper")]
-    written += [(f"--{name}-ink", f"--{name}-paper") for name, _ in atlas.BADGES.values()]
+    written += [(f"--{name}-ink", f"--{name}-paper") for name, _ in entries.BADGES.values()]
     for ink, paper in written:
         assert contrast(colours[ink], colours[paper]) >= 4.5, (ink, paper)
     for edge in ("--guide", "--focus"):  # the frames of fields, the ring around what has the focus

@@ -7,18 +7,19 @@ import sys
 import time
 
 import pytest
-from lineament.execution.survey import survey
 
 from lineament.claims import registry
+from lineament.execution import batch, fingerprint, store
 from lineament.execution.batch import Failure, Job
+from lineament.execution.reproduce import reproduce
 from lineament.execution.store import Stored
-from lineament.report import batch, store
+from lineament.report.survey import survey
 
 pytest_plugins = ["report.faked"]
 
 
-def jobs(name, folder=None, ids=("cohen-d", "gissin-a", "gissin-b", "gissin-c"), seed=0):
-    return [Job(id, name, "quick", seed, folder) for id in ids]
+def jobs(folder=None, ids=("cohen-d", "gissin-a", "gissin-b", "gissin-c"), seed=0):
+    return [Job(registry.find(id), "quick", seed, folder) for id in ids]
 
 
 def chosen(*ids):
@@ -35,7 +36,7 @@ def stamps(folder):
 
 def test_outcomes_come_in_order_and_are_stored(faked, tmp_path):
     begun = []
-    outcomes = list(batch.run(jobs(faked, tmp_path), begin=begun.append))
+    outcomes = list(batch.run(jobs(tmp_path), begin=begun.append))
     assert begun == [outcome.id for outcome in outcomes] == ["cohen-d", "gissin-a", "gissin-b", "gissin-c"]
     assert all(isinstance(outcome, Stored) for outcome in outcomes)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{id}.quick.0.json" for id in sorted(begun)]
@@ -43,7 +44,7 @@ def test_outcomes_come_in_order_and_are_stored(faked, tmp_path):
 
 def test_a_claim_that_raises_is_told_and_the_rest_goes_on(faked, tmp_path, monkeypatch):
     monkeypatch.setenv("FAKED_RAISE", "1")
-    first, *rest = batch.run(jobs(faked, tmp_path))
+    first, *rest = batch.run(jobs(tmp_path))
     assert isinstance(first, Failure)
     assert first.message.startswith("RuntimeError: the solver gave up (faked_claims_")
     assert len(rest) == 3
@@ -55,7 +56,7 @@ def test_a_figure_that_cannot_be_drawn_keeps_evidence_from_being_stored(faked, t
     def fail(record, folder):
         raise ValueError("no ink")
 
-    (outcome,) = batch.run([Job("gissin-a", faked, "quick", 0, tmp_path, fail)])
+    (outcome,) = batch.run([Job(registry.find("gissin-a"), "quick", 0, tmp_path, fail)])
     assert isinstance(outcome, Failure)
     assert outcome.message.startswith("ValueError: no ink")
     assert list(tmp_path.iterdir()) == []
@@ -75,8 +76,8 @@ def test_what_is_finished_is_not_run_again_unless_the_source_changed(faked, tmp_
     survey(chosen("gissin-b"), tmp_path, fresh=True)
     changed = {name for name, time in stamps(tmp_path).items() if before.get(name) not in (None, time)}
     assert changed == {"gissin-b.quick.0.json"}
-    monkeypatch.setattr(store, "fingerprint", lambda: "another")
-    assert batch.finished(jobs(faked, tmp_path / "evidence")) == {}
+    monkeypatch.setattr(fingerprint, "fingerprint", lambda: "another")
+    assert batch.finished(jobs(tmp_path / "evidence")) == {}
 
 
 def test_unreadable_evidence_is_run_again(faked, tmp_path):
@@ -114,7 +115,7 @@ def test_fresh_drops_evidence_first_so_that_it_can_be_interrupted_too(faked, tmp
 def test_evidence_from_elsewhere_is_shown_and_broken_files_are_told(faked, tmp_path):
     elsewhere = tmp_path / "results"
     elsewhere.mkdir()
-    store.save(registry.run(registry.find("gissin-a"), "full", 2), elsewhere)
+    store.save(reproduce("gissin-a", "full", 2), elsewhere)
     (elsewhere / "gissin-b.full.0.json").write_text("[]")
     made = survey(chosen("gissin-a"), tmp_path / "atlas", elsewhere=[elsewhere])
     assert len(made.unread) == 1
@@ -126,7 +127,7 @@ def test_evidence_from_elsewhere_is_shown_and_broken_files_are_told(faked, tmp_p
 
 def test_workers_store_and_a_death_costs_one_claim(faked, tmp_path, monkeypatch):
     monkeypatch.setenv("FAKED_DIE", "1")
-    outcomes = {outcome.id: outcome for outcome in batch.run(jobs(faked, tmp_path), workers=2)}
+    outcomes = {outcome.id: outcome for outcome in batch.run(jobs(tmp_path), workers=2)}
     died = outcomes.pop("gissin-c")
     assert isinstance(died, Failure)
     assert "process died" in died.message
@@ -159,7 +160,7 @@ def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path,
     script = f"import lineament.claims.registry as r; r.BUILT_IN = ({faked!r},)\nimport lineament.cli as c, sys\n"
     script += "if __name__ == '__main__': sys.exit(c.main(['atlas', '--jobs', '2', '--out', sys.argv[1]]))"
     (tmp_path / "go.py").write_text(script)
-    where = os.path.dirname(sys.modules[registry.find("gissin-a").check.__module__].__file__ or "")
+    where = os.path.dirname(registry.find("gissin-a").source.path)
     environment = {**os.environ, "FAKED_SLEEP": "1", "PYTHONPATH": os.pathsep.join([where, *sys.path])}
     out = tmp_path / "atlas"
     process = subprocess.Popen(
@@ -192,7 +193,7 @@ def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path,
 
 def test_jax_is_made_ready(tmp_path):
     code = (
-        "import jax; from lineament.report import batch; batch.prepare(); print(jax.config.jax_enable_x64,"
+        "import jax; from lineament.execution import batch; batch.prepare(); print(jax.config.jax_enable_x64,"
         "jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_cache_min_entry_size_bytes)"
     )
 

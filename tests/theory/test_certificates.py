@@ -179,7 +179,7 @@ def test_remark_2_along_descent(shape, n, unbalanced):
         r = 1 + 1e-7 * 0.99 * c.admissible_unbalancedness(target, n, margin) / tried
         layers[0], layers[1] = layers[0] * r, layers[1] / r
     step = c.guaranteed_step(target, n, margin)
-    report = c.certify(layers, target, step=step * 0.999)
+    report = c.certify(layers, target, step_size=step * 0.999)
     assert report.holds, str(report)
     assert report.guarantee(report.excess / 5) == c.guaranteed_iterations(
         report.excess / 5, report.excess, step * 0.999, n, report.margin
@@ -190,7 +190,7 @@ def test_remark_2_along_descent(shape, n, unbalanced):
         losses.append(np.sum(G**2) / 2)
         above = [product(layers[j + 1 :]) if j + 1 < n else np.eye(shape[0]) for j in range(n)]
         below = [product(layers[:j]) if j else np.eye(shape[1]) for j in range(n)]
-        layers = [X - report.step * a.T @ G @ b.T for X, a, b in zip(layers, above, below, strict=True)]
+        layers = [X - report.step_size * a.T @ G @ b.T for X, a, b in zip(layers, above, below, strict=True)]
     assert np.all(np.array(losses) <= report.envelope(np.arange(count)) * (1 + 1e-12))
 
 
@@ -226,7 +226,7 @@ def test_reports_name_what_fails():
     with pytest.raises(ValueError, match=r"deficiency margin: -0\.48.* > 0 FAILS"):
         report.guarantee(1e-3)
     near = balanced(0.95 * target, (2, 2, 2))
-    large = c.certify(near, target, step=0.1)
+    large = c.certify(near, target, step_size=0.1)
     assert [a.name for a in large.assumptions if not a.holds] == ["step size"]
     assert "gradient descent (Remark 2): nothing is guaranteed" in str(large)
     assert "gradient flow (Theorem 2): φ − φ* ≤" in str(c.certify(near, target))
@@ -238,14 +238,17 @@ def test_reports_name_what_fails():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: c.guaranteed_rate(2, 0.0), "margin must be positive"),
-        (lambda: c.guaranteed_rate(2, 1.0, -1.0), "strong_convexity must be positive"),
-        (lambda: c.guaranteed_time(0.0, 1.0, 2, 1.0), "epsilon must be positive"),
-        (lambda: c.guaranteed_iterations(0.1, 1.0, 0.0, 2, 1.0), "step must be positive"),
-        (lambda: c.margin_from_excess(-1.0, np.eye(2), 1.0), "excess must be at least 0"),
-        (lambda: c.distance_to_deficient(np.eye(2), -1.0), "delta must be at least 0"),
-        (lambda: c.deficiency_margin(np.eye(2), np.eye(3)), "target must have shape"),
-        (lambda: c.certify([np.eye(2)], np.eye(2), step=0.1, excess=1.0), "belong to flows"),
+        (lambda: c.guaranteed_rate(2, 0.0), "margin must be a finite number above 0; got 0"),
+        (lambda: c.guaranteed_rate(2, 1.0, -1.0), "strong_convexity must be a finite number above 0; got -1"),
+        (lambda: c.guaranteed_time(0.0, 1.0, 2, 1.0), "epsilon must be a finite number above 0; got 0"),
+        (lambda: c.guaranteed_iterations(0.1, 1.0, 0.0, 2, 1.0), "step_size must be a finite number above 0; got 0"),
+        (lambda: c.margin_from_excess(-1.0, np.eye(2), 1.0), "excess must be a finite number of at least 0; got -1"),
+        (lambda: c.distance_to_deficient(np.eye(2), -1.0), "delta must be a finite number of at least 0; got -1"),
+        (lambda: c.deficiency_margin(np.eye(2), np.eye(3)), r"target must be of shape \(2, 2\); got \(3, 3\)"),
+        (
+            lambda: c.certify([np.eye(2)], np.eye(2), step_size=0.1, excess=1.0),
+            "strong_convexity and excess must be left out with a step_size: Remark 2 is ",
+        ),
     ],
 )
 def test_wrong_use(call, message):

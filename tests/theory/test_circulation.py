@@ -154,9 +154,9 @@ def test_printed_two_by_two_example():
 
 def test_wrong_use():
     gradient, hvp = whitened(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="W must have full rank"):
+    with pytest.raises(ValueError, match=r"W must be of full rank; got singular values from"):
         derivative(np.ones((2, 2)), np.eye(2), gradient, hvp, 3)
-    with pytest.raises(ValueError, match="B must have shape"):
+    with pytest.raises(ValueError, match=r"B must be of shape \(2, 2\); got \(2, 3\)"):
         circulation(gradient, np.eye(2), np.eye(2), np.ones((2, 3)))
-    with pytest.raises(ValueError, match="nodes must be at least 1"):
+    with pytest.raises(ValueError, match="nodes must be a whole number of at least 1; got 0"):
         circulation(gradient, np.eye(2), np.eye(2), np.eye(2), nodes=0)

@@ -82,11 +82,11 @@ def test_limits():
 def test_refusals():
     with pytest.raises(ValueError, match=r"infinity, at t = 2; got 2.5"):
         trajectory(2.5, 1.0, 0.125, 3)
-    with pytest.raises(ValueError, match="start must be finite and positive"):
+    with pytest.raises(ValueError, match="start must be a finite number above 0; got 0"):
         trajectory(1.0, 1.0, 0.0, 2)
-    with pytest.raises(ValueError, match="times must be finite and not negative"):
+    with pytest.raises(ValueError, match="times must be a finite number of at least 0; got -1"):
         trajectory(-1.0, 1.0, 0.1, 2)
-    with pytest.raises(ValueError, match="alignment must be finite"):
+    with pytest.raises(ValueError, match="alignment must be a finite number; got nan"):
         trajectory(1.0, np.nan, 0.1, 2)
     with pytest.raises(ValueError, match="depth must be a whole number"):
         trajectory(1.0, 1.0, 0.1, 2.5)  # type: ignore[arg-type]

@@ -115,14 +115,32 @@ def test_amplified_low_components_make_stopping_gain_more_within_a_budget_only()
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: theory.task([1.0], [[1.0, 2.0]], [[1.0, 2.0]], [1.0, 1.0], 0.1), "d must be 2 numbers"),
-        (lambda: theory.task([1.0], [[1.0]], [[1.0, 2.0]], [1.0], 0.1), "start must have the shape"),
-        (lambda: theory.task([1.0], [[1.0]], [[1.0]], [1.0, 2.0], 0.1), "gamma must have shape"),
-        (lambda: theory.task([1.0], [[1.0]], [[1.0]], [1.0], -0.1), "noise is a variance"),
-        (lambda: theory.best_stopping(some_task()[0], np.ones(4), 0.0), "end must be positive"),
-        (lambda: theory.descent_rates([1.0, 2.0], 0.6), "less than 1; it reaches 1.2"),
+        (
+            lambda: theory.task([1.0], [[1.0, 2.0]], [[1.0, 2.0]], [1.0, 1.0], 0.1),
+            r"d must be a vector of 2 number\(s\); got shape \(1,\)",
+        ),
+        (
+            lambda: theory.task([1.0], [[1.0]], [[1.0, 2.0]], [1.0], 0.1),
+            r"start must be of shape \(1, 1\); got \(1, 2\)",
+        ),
+        (
+            lambda: theory.task([1.0], [[1.0]], [[1.0]], [1.0, 2.0], 0.1),
+            r"gamma must be of shape \(1, 1\); got \(2, 2\)",
+        ),
+        (
+            lambda: theory.task([1.0], [[1.0]], [[1.0]], [1.0], -0.1),
+            r"noise must be a finite number of at least 0; got -0\.1",
+        ),
+        (lambda: theory.best_stopping(some_task()[0], np.ones(4), 0.0), "end must be a number above 0; got 0"),
+        (
+            lambda: theory.descent_rates([1.0, 2.0], 0.6),
+            r"step_size must be below 1/\(scale × d\) for every d; got 1\.2 times that",
+        ),
         (lambda: theory.expected_error([-1], some_task()[0], np.ones(4)), "times must be"),
-        (lambda: theory.expected_error([1], some_task()[0], np.ones(3)), "rates must be 4"),
+        (
+            lambda: theory.expected_error([1], some_task()[0], np.ones(3)),
+            r"rates must be a vector of 4 number\(s\); got shape \(3,\)",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(call, message):

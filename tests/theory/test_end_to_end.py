@@ -266,19 +266,34 @@ def test_times():
     ("call", "message"),
     [
         (lambda: field(np.ones(3), np.ones(3), 2), "W must be a matrix"),
-        (lambda: field(np.ones((2, 2)), np.ones((2, 3)), 2), r"grad must have shape \(2, 2\)"),
+        (lambda: field(np.ones((2, 2)), np.ones((2, 3)), 2), r"grad must be of shape \(2, 2\); got \(2, 3\)"),
         (lambda: field(np.full((2, 2), np.nan), np.ones((2, 2)), 2), "W must be finite"),
         (lambda: field(np.ones((2, 2)), np.ones((2, 2)), 0), "depth must be a whole number of at least 1; got 0"),
         (lambda: field(np.ones((2, 2)), np.ones((2, 2)), 2.5), "depth must be a whole number"),
         (lambda: field_symmetric(np.ones((2, 3)), np.ones((2, 3))), "Ws must be square"),
-        (lambda: field_one_output(np.ones(2), np.ones(3), 2), "grad must have the shape of w"),
+        (lambda: field_one_output(np.ones(2), np.ones(3), 2), r"grad must be of the shape \(2,\) of w; got \(3,\)"),
         (lambda: trajectory([1, 0], np.eye(2), lambda W: W, 2), "times must be"),
-        (lambda: trajectory([0, 1], np.eye(2), lambda W: W[:1], 2), r"gradient\(W0\) must have shape"),
-        (lambda: trajectory([0, 1], np.eye(2), lambda W: W, 2, rank=3), "rank must lie between 0 and 2"),
-        (lambda: trajectory_from_layers([0, 1], [np.eye(2), np.eye(3)], lambda W: W), "cannot follow layer 1"),
+        (
+            lambda: trajectory([0, 1], np.eye(2), lambda W: W[:1], 2),
+            r"gradient\(W0\) must be of shape \(2, 2\); got \(1, 2\)",
+        ),
+        (
+            lambda: trajectory([0, 1], np.eye(2), lambda W: W, 2, rank=3),
+            "rank must be a whole number of at least 0 and at most 2; got 3",
+        ),
+        (
+            lambda: trajectory_from_layers([0, 1], [np.eye(2), np.eye(3)], lambda W: W),
+            r"layers\[1\] must be a matrix of 2 columns to follow layers\[0\] of shape \(2, 2\)",
+        ),
         (lambda: trajectory_from_layers([0, 1], [], lambda W: W), "at least one matrix"),
-        (lambda: layered.balanced(np.eye(3), (3, 2, 3)), "maps of rank 2 at most"),
-        (lambda: layered.balanced(np.eye(3), (3, 2)), "widths must run from"),
+        (
+            lambda: layered.balanced(np.eye(3), (3, 2, 3)),
+            r"widths must be at least the rank of W, whose singular values are \[1\. 1\. 1\.\]",
+        ),
+        (
+            lambda: layered.balanced(np.eye(3), (3, 2)),
+            r"widths must be W's inputs, hidden widths and outputs \(3, 3\); got \(3, 2\)",
+        ),
     ],
 )
 def test_wrong_use(call, message):

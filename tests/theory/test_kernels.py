@@ -282,8 +282,8 @@ def test_expansion_in_closed_form():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: kernels.infinite(np.ones(3), activation="erf", hidden_layers=1), "x must be a non-empty matrix"),
-        (lambda: kernels.infinite([[np.inf]], activation="erf", hidden_layers=1), "x must be a non-empty matrix"),
+        (lambda: kernels.infinite(np.ones(3), activation="erf", hidden_layers=1), "x must be"),
+        (lambda: kernels.infinite([[np.inf]], activation="erf", hidden_layers=1), "x must be"),
         (lambda: kernels.infinite(np.eye(2), np.eye(3), activation="erf", hidden_layers=1), "as many columns"),
         (lambda: kernels.infinite(np.eye(2), activation="erf", hidden_layers=-1), "hidden_layers must be a whole"),
         (lambda: kernels.infinite(np.eye(2), activation="erf", hidden_layers=1.5), "hidden_layers must be a whole"),

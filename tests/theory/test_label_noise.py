@@ -122,12 +122,15 @@ def test_time_zero_alone_is_the_start():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: slow_flow([0.0, 1.0], np.ones((2, 3)), np.ones((1, 4)), np.eye(3)), "must fit together"),
+        (
+            lambda: slow_flow([0.0, 1.0], np.ones((2, 3)), np.ones((1, 4)), np.eye(3)),
+            r"W1, W2 and S must be h × d, k × h and d × d; got \(2, 3\), \(1, 4\) and \(3, 3\)",
+        ),
         (lambda: slow_flow([1.0, 0.5], np.ones((2, 3)), np.ones((1, 2)), np.eye(3)), "t must be rising"),
         (lambda: slow_flow([0.0, 1.0], np.ones((2, 2)), np.ones((1, 2)), np.diag([1.0, 0.0])), "positive definite"),
         (lambda: slow_flow([0.0, 1.0], np.full((2, 2), np.nan), np.ones((1, 2)), np.eye(2)), "W1 must be"),
-        (lambda: line(np.zeros(2), np.eye(2)), "beta must be 2 finite numbers, not all zero"),
-        (lambda: line(np.ones(3), np.eye(2)), "beta must be 2"),
+        (lambda: line(np.zeros(2), np.eye(2)), "beta must be numbers of which one is not zero; got zeros"),
+        (lambda: line(np.ones(3), np.eye(2)), r"beta must be a vector of 2 number\(s\); got shape \(3,\)"),
         (lambda: line(np.ones(2), [[1.0, 1.0], [0.0, 1.0]]), "S must be symmetric"),
     ],
 )

@@ -278,15 +278,24 @@ def test_final_singular_values_multiply_and_subtract_to_what_is_conserved():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: trajectory(-1.0, 1.0, 0.1, 0.0), "t must hold times"),
-        (lambda: trajectory(1.0, np.inf, 0.1, 0.0), "target must hold finite"),
-        (lambda: residual(1.0, 1.0, np.nan, 0.0), "start must hold finite"),
-        (lambda: time_to(np.nan, 1.0, 0.1, 0.0), "value must hold finite"),
-        (lambda: time_to(0.5, 1.0, 0.1, np.inf), "balance must hold finite"),
-        (lambda: trajectory([1.0, 2.0], np.ones(3), 0.1, 0.0), "must broadcast"),
-        (lambda: laziness(1.0, 0.1, 0.0, 0.0), "change must hold numbers above 0"),
-        (lambda: final_layer_singular_values([-1.0], 1.0, 2), "target_singular_values must be 1-D"),
-        (lambda: final_layer_singular_values([1.0, 2.0, 3.0], 1.0, 2), "no more than input_size"),
+        (lambda: trajectory(-1.0, 1.0, 0.1, 0.0), "t must be a number of at least 0; got -1"),
+        (lambda: trajectory(1.0, np.inf, 0.1, 0.0), "target must be a finite number; got inf"),
+        (lambda: residual(1.0, 1.0, np.nan, 0.0), "start must be a finite number; got nan"),
+        (lambda: time_to(np.nan, 1.0, 0.1, 0.0), "value must be a finite number; got nan"),
+        (lambda: time_to(0.5, 1.0, 0.1, np.inf), "balance must be a finite number; got inf"),
+        (
+            lambda: trajectory([1.0, 2.0], np.ones(3), 0.1, 0.0),
+            "t, target, start, balance must be of shapes that broadcast",
+        ),
+        (lambda: laziness(1.0, 0.1, 0.0, 0.0), "change must be a finite number above 0; got 0"),
+        (
+            lambda: final_layer_singular_values([-1.0], 1.0, 2),
+            "target_singular_values must be finite numbers of at least 0",
+        ),
+        (
+            lambda: final_layer_singular_values([1.0, 2.0, 3.0], 1.0, 2),
+            "input_size must be a whole number of at least 3; got 2",
+        ),
         (lambda: final_layer_singular_values([1.0], -1.0, 2), "gamma must be"),
     ],
 )

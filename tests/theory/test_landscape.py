@@ -229,15 +229,21 @@ def test_proposition_3_as_proved_in_the_notes_but_for_a_norm():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: nonconvexity_segment(np.sum, np.eye(2), 1), "depth must be at least 2"),
-        (lambda: nonconvexity_segment(np.sum, np.eye(2), 3, widths=(2, 2, 2)), "widths must hold 4 numbers"),
+        (lambda: nonconvexity_segment(np.sum, np.eye(2), 1), "depth must be a whole number of at least 2; got 1"),
+        (
+            lambda: nonconvexity_segment(np.sum, np.eye(2), 3, widths=(2, 2, 2)),
+            r"widths must be 4 numbers for depth 3; got \(2, 2, 2\)",
+        ),
         (lambda: nonconvexity_segment(lambda W: float(W.any()), np.eye(2), 2), "continuous at the zero map"),
-        (lambda: objective_hvp([np.eye(2)], [np.ones((2, 3))], lambda W: W, lambda W, D: D), "directions must have"),
+        (
+            lambda: objective_hvp([np.eye(2)], [np.ones((2, 3))], lambda W: W, lambda W, D: D),
+            r"directions must be of shapes \[\(2, 2\)\]; got \[\(2, 3\)\]",
+        ),
         (
             lambda: classify_critical_point(
                 [np.eye(2), np.eye(2)], lambda W: np.sum(W**2) / 2, lambda W: W, lambda W, D: D, convex=True
             ),
-            "stationary point of the objective; its gradient there has norm 2",
+            "layers must be a stationary point of the objective",
         ),
     ],
 )

@@ -387,17 +387,20 @@ def test_a_million_evaluations_are_quick_and_small():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"t": -1.0}, r"t must hold numbers of at least 0, got -1"),
-        ({"t": np.nan}, r"t must hold .* got nan"),
-        ({"target": -0.1}, r"target must hold finite numbers of at least 0, got -0.1"),
-        ({"target": np.inf}, r"target must hold .* got inf"),
-        ({"start": [0.1, -2.0]}, r"start must hold .* got -2"),
-        ({"start": np.nan}, r"start must hold .* got nan"),
-        ({"depth": 0.5}, r"depth must hold numbers of at least 1, got 0.5"),
-        ({"depth": np.nan}, r"depth must hold .* got nan"),
-        ({"t": np.ones(3), "start": np.ones(2)}, r"must broadcast .*\(3,\).*\(2,\)"),
-        ({"start": 1e-310}, r"start 1e-310 and target 1 at depth 3 overflow"),
-        ({"start": 1e160, "depth": np.inf}, r"start 1e\+160 and target 1 at depth inf overflow"),
+        ({"t": -1.0}, "t must be a number of at least 0; got -1"),
+        ({"t": np.nan}, "t must be a number of at least 0; got nan"),
+        ({"target": -0.1}, r"target must be a finite number of at least 0; got -0\.1"),
+        ({"target": np.inf}, "target must be a finite number of at least 0; got inf"),
+        ({"start": [0.1, -2.0]}, r"start must be finite numbers of at least 0; got -2 at entry \(1,\)"),
+        ({"start": np.nan}, "start must be a finite number of at least 0; got nan"),
+        ({"depth": 0.5}, r"depth must be a number of at least 1; got 0\.5"),
+        ({"depth": np.nan}, "depth must be a number of at least 1; got nan"),
+        ({"t": np.ones(3), "start": np.ones(2)}, "t, target, start, depth must be of shapes that broadcast"),
+        ({"start": 1e-310}, "start and target must be such that start/target lies between 1e-304 and 1e1"),
+        (
+            {"start": 1e160, "depth": np.inf},
+            "start and target must be such that start/target lies between 1e-304 and 1e1",
+        ),
         ({"start": 1e160, "target": 0.0, "depth": np.inf}, r"start 1e\+160 and target 0 at depth inf"),
     ],
 )
@@ -410,5 +413,5 @@ def test_bad_input_is_refused(changed, message):
 
 @pytest.mark.parametrize("value", [-1.0, np.inf, np.nan])
 def test_bad_value_is_refused(value):
-    with pytest.raises(ValueError, match="value must hold finite numbers of at least 0"):
+    with pytest.raises(ValueError, match="value must be"):
         time_to(value, 1.0, 0.1, 3)

@@ -194,16 +194,31 @@ def test_the_paired_relu_update_tends_to_descent_and_the_printed_one_does_not():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: theory.error_matrix(np.ones((2, 3)), np.eye(2), np.ones((2, 3))), "sxx must have shape"),
-        (lambda: theory.optimum(np.eye(2), np.ones((2, 3))), "sxx must have shape"),
+        (
+            lambda: theory.error_matrix(np.ones((2, 3)), np.eye(2), np.ones((2, 3))),
+            r"sxx must be of shape \(3, 3\); got \(2, 2\)",
+        ),
+        (lambda: theory.optimum(np.eye(2), np.ones((2, 3))), r"sxx must be of shape \(3, 3\); got \(2, 2\)"),
         (lambda: theory.isometric_variances((3, 2)), "needs a hidden layer"),
-        (lambda: theory.isometric_variances((3, 0, 2)), "widths must be"),
-        (lambda: theory.scale_means((3, 2, 1), [1.0]), "variances must be positive"),
+        (lambda: theory.isometric_variances((3, 0, 2)), r"widths\[1\] must be a whole number of at least 1; got 0"),
+        (
+            lambda: theory.scale_means((3, 2, 1), [1.0]),
+            r"variances must be a vector of 2 number\(s\); got shape \(1,\)",
+        ),
         (lambda: theory.scale_variances((3, 2), [1.0], 0.5), "kurtosis must be"),
         (lambda: theory.convergence([-1], [1.0], [[1.0]], [[1.0]], 0.1, 1), "steps must be"),
-        (lambda: theory.convergence([1], [1.0, 2.0], [[1.0]], [[1.0]], 0.1, 1), "d .component,. must not"),
-        (lambda: theory.paired_relu_update(np.ones((2, 1)), [1, -1], [[1.0]], [1], 1), "W must be in opposite pairs"),
-        (lambda: theory.paired_relu_update(np.ones((2, 1)), [1], [[1.0]], [1], 1), "do not go together"),
+        (
+            lambda: theory.convergence([1], [1.0, 2.0], [[1.0]], [[1.0]], 0.1, 1),
+            r"d must be a vector of 1 number\(s\); got shape \(2,\)",
+        ),
+        (
+            lambda: theory.paired_relu_update(np.ones((2, 1)), [1, -1], [[1.0]], [1], 1),
+            "W must be opposite pairs: rows 1, 3, … the negatives of rows 0, 2, …",
+        ),
+        (
+            lambda: theory.paired_relu_update(np.ones((2, 1)), [1], [[1.0]], [1], 1),
+            r"a must be a vector of 2 number\(s\); got shape \(1,\)",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(call, message):

@@ -102,11 +102,17 @@ def test_bounds_of_descent(ratio, s, f, c):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: log_bounds(2.5, 2, 0.1, 0.9), "depth must be 2 or at least 3, as in Theorem 2, got 2.5"),
-        (lambda: log_bounds_corrected(1.5, 2, 0.1, 0.9), "depth must hold numbers of at least 2, got 1.5"),
-        (lambda: log_bounds_descent(2, 0.1, 0.9, 0.9), "c must hold numbers in .0, 0.828427., got 0.9"),
-        (lambda: log_bounds_descent(2, 0.1, 0.9, 0.5, 1.1), "share must hold numbers in .0, 1., got 1.1"),
-        (lambda: largest_step(1.0), "ratio must hold finite numbers above 1"),
+        (lambda: log_bounds(2.5, 2, 0.1, 0.9), r"depth must be 2 or at least 3, as in Theorem 2; got 2\.5"),
+        (lambda: log_bounds_corrected(1.5, 2, 0.1, 0.9), r"depth must be a number of at least 2; got 1\.5"),
+        (
+            lambda: log_bounds_descent(2, 0.1, 0.9, 0.9),
+            r"c must be a finite number above 0 and below 0\.828427; got 0\.9",
+        ),
+        (
+            lambda: log_bounds_descent(2, 0.1, 0.9, 0.5, 1.1),
+            r"share must be a finite number above 0 and at most 1; got 1\.1",
+        ),
+        (lambda: largest_step(1.0), "ratio must be a finite number above 1; got 1"),
     ],
 )
 def test_bad_arguments_are_named(call, words):

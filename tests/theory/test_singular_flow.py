@@ -54,11 +54,11 @@ def test_values_far_below_rounding():
 
 
 def test_wrong_use():
-    with pytest.raises(ValueError, match="depth must be at least 2"):
+    with pytest.raises(ValueError, match="depth must be a whole number of at least 2; got 1"):
         singular_flow([0, 1], np.eye(2), lambda W: W, 1)
     with pytest.raises(ValueError, match="distinct singular values"):
         singular_flow([0, 1], np.eye(2), lambda W: W, 2)
-    with pytest.raises(ValueError, match="W0 must not be zero"):
+    with pytest.raises(ValueError, match="W0 must be a map other than zero, which has no singular vectors; got zero"):
         singular_flow([0, 1], np.zeros((2, 2)), lambda W: W, 2)
     with pytest.raises(ValueError, match="square and of full rank"):
         _ = singular_flow([0, 1], np.diag([1.0, 0.5])[:, :1], lambda W: W, 2).sign_and_log_det

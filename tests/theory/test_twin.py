@@ -159,15 +159,15 @@ def test_trajectory_is_descent_step_by_step(shape, seed, steps, outputs):
     x = rng.normal(size=(n, d)) @ np.diag(rng.integers(0, 2, size=d)) + 0.1
     y = rng.normal(size=(n, outputs) if outputs else n)
     fresh, labels = rng.normal(size=(5, d)), rng.normal(size=(5, outputs) if outputs else 5)
-    made = twin.two_layer(x, y, activation="softplus", first_step=steps[0], second_step=steps[1], spread=0.8)
+    made = twin.two_layer(x, y, activation="softplus", first_step_size=steps[0], second_step_size=steps[1], spread=0.8)
     # η1Θ1 + η2Θ2, built from the two layers' own kernels, is what a step applies.
     one = twin.feature_map("softplus", spread=0.8, second=0.0)
     two = twin.feature_map("softplus", spread=0.8, first=0.0)
     np.testing.assert_allclose(
-        made.step * made.features.kernel(x), steps[0] * one.kernel(x) + steps[1] * two.kernel(x), atol=1e-12
+        made.step_size * made.features.kernel(x), steps[0] * one.kernel(x) + steps[1] * two.kernel(x), atol=1e-12
     )
     t = np.array([[0, 1, 2], [5, 17, 40]])
-    weights = naive_descent(made.features(x), y, made.step, 40)[t]
+    weights = naive_descent(made.features(x), y, made.step_size, 40)[t]
     np.testing.assert_allclose(made.coefficients(t), weights, atol=1e-11)
     for inputs, targets, given_ in ((x, y, ()), (fresh, labels, (fresh, labels))):
         out = made.features(inputs) @ weights.reshape(2, 3, d + 2, -1)
@@ -181,7 +181,7 @@ def test_trajectory_is_descent_step_by_step(shape, seed, steps, outputs):
 def test_limits(shape, seed):
     (n, d), rng = shape, np.random.default_rng(seed)
     x, y = rng.normal(size=(n, d)), rng.normal(size=n)
-    made = twin.two_layer(x, y, activation="relu", first_step=0.3, second_step=0.3, spread=1.0)
+    made = twin.two_layer(x, y, activation="relu", first_step_size=0.3, second_step_size=0.3, spread=1.0)
     psi = made.features(x)
     np.testing.assert_array_equal(made.predict(0), 0)
     assert made.loss(0) == pytest.approx(np.mean(y**2) / 2)
@@ -197,30 +197,30 @@ def test_rates_at_one_above_one_and_beyond_two():
     x = np.sqrt(2) * np.eye(2)  # with n = 2 every rate equals step
     y = np.array([1.0, -2.0])
     for rate, expected in ((1.0, [0, 1, 1, 1]), (1.5, [0, 1.5, 0.75, 1.125]), (3.0, [0, 3, -3, 9])):
-        made = twin.Twin(x, y, twin.FeatureMap(np.sqrt(2)), step=rate)
+        made = twin.Twin(x, y, twin.FeatureMap(np.sqrt(2)), step_size=rate)
         np.testing.assert_allclose(made.rates, rate)
         np.testing.assert_allclose(made.predict(np.arange(4)), np.outer(expected, y), atol=1e-12)
         assert made.stable == (rate < 2)
-    with pytest.raises(ValueError, match="t = inf needs a step"):
+    with pytest.raises(ValueError, match="t must be finite where descent does not converge; got inf at a rate 3"):
         made.predict(np.inf)
 
 
 def test_a_tiny_rate_is_not_lost():
-    made = twin.Twin([[1.0]], [1.0], twin.FeatureMap(1e-10), step=1.0)
+    made = twin.Twin([[1.0]], [1.0], twin.FeatureMap(1e-10), step_size=1.0)
     assert made.predict(10) == pytest.approx(1e-19, rel=1e-10)
     assert made.predict(10**22) == pytest.approx(-np.expm1(-100), rel=1e-10)
     assert made.predict(np.inf) == 1
 
 
 def test_zero_inputs_learn_nothing():
-    made = twin.two_layer(np.zeros((3, 2)), np.ones(3), activation="erf", first_step=1.0, second_step=1.0)
+    made = twin.two_layer(np.zeros((3, 2)), np.ones(3), activation="erf", first_step_size=1.0, second_step_size=1.0)
     assert made.rates.size == 0
     np.testing.assert_array_equal(made.predict([0, 5, np.inf]), np.zeros((3, 3)))
     np.testing.assert_allclose(made.loss([0, np.inf]), 0.5)
 
 
 def test_horizon():
-    made = twin.two_layer(np.eye(50), np.ones(50), activation="erf", first_step=0.25, second_step=0.1)
+    made = twin.two_layer(np.eye(50), np.ones(50), activation="erf", first_step_size=0.25, second_step_size=0.1)
     assert made.horizon() == pytest.approx(50 * np.log(50) / 0.25)
     assert made.horizon(0.5) == pytest.approx(25 * np.log(50) / 0.25)
 
@@ -231,7 +231,7 @@ def test_the_norm_feature_learns_what_the_naive_twin_cannot():
     x = rng.normal(size=(4000, d))
     y = np.linalg.norm(x, axis=1) / np.sqrt(d)
     psi = twin.feature_map("relu", spread=1.0)
-    full, naive = (twin.Twin(x, y, features, step=0.5) for features in (psi, psi.naive()))
+    full, naive = (twin.Twin(x, y, features, step_size=0.5) for features in (psi, psi.naive()))
     assert full.loss(np.inf) < 1e-20
     assert naive.loss(np.inf) == pytest.approx(np.var(y) / 2, rel=0.02)
 
@@ -244,7 +244,9 @@ def test_the_slowest_mode(activation, steps, power):
     rng, sizes, rates = np.random.default_rng(5), np.array([20, 40, 80, 160]), []
     for d in sizes:
         x = rng.normal(size=(30 * d, d))
-        made = twin.two_layer(x, x[:, 0], activation=activation, first_step=steps[0], second_step=steps[1], spread=1.0)
+        made = twin.two_layer(
+            x, x[:, 0], activation=activation, first_step_size=steps[0], second_step_size=steps[1], spread=1.0
+        )
         rates.append(made.rates[-1])
     assert np.polyfit(np.log(sizes), np.log(rates), 1)[0] == pytest.approx(-power, abs=0.1)
     if power == 2:
@@ -254,7 +256,9 @@ def test_the_slowest_mode(activation, steps, power):
         assert rates[-1] == pytest.approx(predicted * (1 - 1 / 30), rel=0.06)
         # So at T the twin has learnt little of a label that follows the norm.
         y = np.clip(np.sqrt(2 * sizes[-1]) * (np.linalg.norm(x, axis=1) / np.sqrt(sizes[-1]) - 1), -1, 1)
-        late = twin.two_layer(x, y, activation=activation, first_step=steps[0], second_step=steps[1], spread=1.0)
+        late = twin.two_layer(
+            x, y, activation=activation, first_step_size=steps[0], second_step_size=steps[1], spread=1.0
+        )
         gap = np.mean((late.predict(round(late.horizon(4))) - late.predict(np.inf)) ** 2)
         assert gap > 0.5 * np.mean(y**2)
 
@@ -264,7 +268,7 @@ def test_ten_thousand_times_come_from_one_decomposition():
     x, t = rng.normal(size=(4000, 50)), np.arange(10_000)
     y = np.sign(x[:, 0])
     start = time.process_time()
-    made = twin.two_layer(x, y, activation="erf", first_step=0.25, second_step=0.25)
+    made = twin.two_layer(x, y, activation="erf", first_step_size=0.25, second_step_size=0.25)
     losses = made.loss(t)
     closed = time.process_time() - start
     psi = made.features(x)
@@ -282,25 +286,43 @@ X, Y = np.eye(3), np.ones(3)
     ("call", "message"),
     [
         (lambda: twin.constants("swish"), "activation must be one of"),
-        (lambda: twin.constants(3), "activation must be a name"),
+        (lambda: twin.constants(3), "activation must be one of 'elu', 'erf', 'gelu', 'leaky_relu', 'linear', 're"),
         (lambda: twin.constants(lambda z: z.astype(np.float32)), "float64"),
         (lambda: twin.constants(lambda z: z[:1]), "same shape"),
         (lambda: twin.constants(lambda z: z / 0 * np.inf), "finite"),
-        (lambda: piecewise_linear(np.nan), "slopes must be finite"),
-        (lambda: twin.covariance_spread(np.ones((1, 3))), "at least two examples"),
-        (lambda: twin.covariance_spread(np.ones(3)), "x must be a non-empty matrix"),
-        (lambda: twin.feature_map("erf", spread=-1), "spread must be finite"),
-        (lambda: twin.two_layer(X, Y, activation="erf", first_step=0, second_step=0), "not both 0"),
-        (lambda: twin.two_layer(X, Y, activation="erf", first_step=-1, second_step=1), "none negative"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=0), "step must be positive"),
-        (lambda: twin.Twin(X, np.ones(2), twin.FeatureMap(1.0), step=1), "y must hold finite labels"),
-        (lambda: twin.Twin(X, np.full(3, np.nan), twin.FeatureMap(1.0), step=1), "y must hold finite labels"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=1).predict(0.5), "t must be whole numbers"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=1).predict(-1), "t must be whole numbers"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=1).predict(np.nan), "t must be whole numbers"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=1).predict(1, np.eye(2)), "x must have 3 columns"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=1).loss(1, X), "given together"),
-        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step=1).loss(1, X, np.ones((3, 1))), "as in training"),
+        (lambda: piecewise_linear(np.nan), "left must be a finite number; got nan"),
+        (
+            lambda: twin.covariance_spread(np.ones((1, 3))),
+            r"x must be a matrix of at least 2 example\(s\), one a row; got shape \(1, 3\)",
+        ),
+        (
+            lambda: twin.covariance_spread(np.ones(3)),
+            r"x must be a matrix of at least 2 example\(s\), one a row; got shape \(3,\)",
+        ),
+        (lambda: twin.feature_map("erf", spread=-1), "spread must be a finite number of at least 0; got -1"),
+        (
+            lambda: twin.two_layer(X, Y, activation="erf", first_step_size=0, second_step_size=0),
+            "first_step_size and second_step_size must be numbers of which one is above ",
+        ),
+        (
+            lambda: twin.two_layer(X, Y, activation="erf", first_step_size=-1, second_step_size=1),
+            "first_step_size must be a finite number of at least 0; got -1",
+        ),
+        (
+            lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=0),
+            "step_size must be a finite number above 0; got 0",
+        ),
+        (lambda: twin.Twin(X, np.ones(2), twin.FeatureMap(1.0), step_size=1), "y must be"),
+        (lambda: twin.Twin(X, np.full(3, np.nan), twin.FeatureMap(1.0), step_size=1), "y must be"),
+        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=1).predict(0.5), "t must be"),
+        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=1).predict(-1), "t must be"),
+        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=1).predict(np.nan), "t must be"),
+        (
+            lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=1).predict(1, np.eye(2)),
+            r"x must be of 3 columns as in training; got shape \(2, 2\)",
+        ),
+        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=1).loss(1, X), "given together"),
+        (lambda: twin.Twin(X, Y, twin.FeatureMap(1.0), step_size=1).loss(1, X, np.ones((3, 1))), "as in training"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -92,9 +92,9 @@ def test_along_flows(d, n, sign):
 
 
 def test_starts_of_the_wrong_determinant_are_refused():
-    with pytest.raises(ValueError, match=r"positive determinant \(Proposition 5\); it is -1"):
+    with pytest.raises(ValueError, match=r"start must be of a positive determinant \(Proposition 5\); got -1"):
         t.norm_bound(np.diag([1.0, -1.0]), 0.1)
-    with pytest.raises(ValueError, match=r"positive determinant .* it is 0"):
+    with pytest.raises(ValueError, match=r"start must be of a positive determinant \(Proposition 5\); got 0"):
         t.norm_bound(np.zeros((2, 2)), 0.1)
     with pytest.raises(ValueError, match="negative determinant"):
         t.norm_bound(np.eye(2), 0.1, determinant=-1)
@@ -107,13 +107,13 @@ def test_starts_of_the_wrong_determinant_are_refused():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: t.completion(1), "dimension must be at least 2"),
-        (lambda: t.completion(2, 0), "determinant must be 1 or -1"),  # type: ignore[arg-type]
+        (lambda: t.completion(1), "dimension must be a whole number of at least 2; got 1"),
+        (lambda: t.completion(2, 0), "determinant must be 1 or −1, the sign of the start's; got 0"),  # type: ignore[arg-type]
         (lambda: t.loss(np.ones((2, 3))), "W must be square"),
-        (lambda: t.least_corner(0.0), "loss must be positive"),
-        (lambda: t.norm_bound(np.eye(2), [0.1, -1.0]), "loss must be positive"),
-        (lambda: t.norm_bound(np.ones((2, 3)), 0.1), "start must be a square matrix"),
-        (lambda: t.size(np.eye(2), "max"), "norm must be a function or one of"),  # type: ignore[arg-type]
+        (lambda: t.least_corner(0.0), "loss must be"),
+        (lambda: t.norm_bound(np.eye(2), [0.1, -1.0]), "loss must be"),
+        (lambda: t.norm_bound(np.ones((2, 3)), 0.1), r"start must be square; got shape \(2, 3\)"),
+        (lambda: t.size(np.eye(2), "max"), "norm must be one of 'spectral', 'frobenius', 'nuclear' or a function"),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_use(call, message):

@@ -443,11 +443,11 @@ def test_tolerance_admits_a_rounded_start():
         ({"t": -1.0}, "t must be"),
         ({"t": [[1.0]]}, "t must be"),
         ({"t": np.nan}, "t must be"),
-        ({"W1": np.ones(3)}, "W1 must be a non-empty matrix"),
-        ({"W2": np.full((2, 2), np.nan)}, "W2 must be a non-empty matrix of finite"),
-        ({"W2": np.ones((2, 3))}, "must share h"),
-        ({"target": np.ones((3, 2))}, r"target must have the shape \(2, 3\)"),
-        ({"target": np.full((2, 3), np.inf)}, "target must be a non-empty matrix of finite"),
+        ({"W1": np.ones(3)}, r"W1 must be a matrix with at least one row and column; got shape \(3,\)"),
+        ({"W2": np.full((2, 2), np.nan)}, r"W2 must be finite; got nan at entry \(0, 0\)"),
+        ({"W2": np.ones((2, 3))}, r"W1 \(h × i\) and W2 \(o × h\) must be of one h; got shapes \(2, 3\) and \(2, 3\)"),
+        ({"target": np.ones((3, 2))}, r"target must be of shape \(2, 3\); got \(3, 2\)"),
+        ({"target": np.full((2, 3), np.inf)}, r"target must be finite; got inf at entry \(0, 0\)"),
     ],
 )
 def test_bad_input_is_refused(change, message):

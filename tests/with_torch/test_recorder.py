@@ -188,7 +188,9 @@ def test_a_wide_network_follows_the_twin_that_theory_forecasts():
     right, wrong = (
         rec.linear_phase(
             made,
-            two_layer(x.numpy(), y.numpy(), activation="tanh", first_step=eta, second_step=eta).predict(made.steps),
+            two_layer(x.numpy(), y.numpy(), activation="tanh", first_step_size=eta, second_step_size=eta).predict(
+                made.steps
+            ),
         )
         for eta in (lr, lr / 2)
     )

@@ -11,6 +11,7 @@ class Paper:
     short: str
     title: str
     bibtex: str
+    link: str = ""
 
 
 _ALL = (
@@ -24,6 +25,7 @@ _ALL = (
   journal = {arXiv preprint arXiv:2408.13767},
   year    = {2024}
 }""",
+        link="https://arxiv.org/abs/2408.13767",
     ),
     Paper(
         "gissin",
@@ -35,6 +37,7 @@ _ALL = (
   booktitle = {International Conference on Learning Representations},
   year      = {2020}
 }""",
+        link="https://arxiv.org/abs/1909.12051",
     ),
     Paper(
         "varre",
@@ -46,6 +49,7 @@ _ALL = (
   booktitle = {Advances in Neural Information Processing Systems},
   year      = {2023}
 }""",
+        link="https://openreview.net/forum?id=FFdrXkm3Cz",
     ),
     Paper(
         "hu",
@@ -57,6 +61,7 @@ _ALL = (
   booktitle = {Advances in Neural Information Processing Systems},
   year      = {2020}
 }""",
+        link="https://arxiv.org/abs/2006.14599",
     ),
     Paper(
         "hacohen",
@@ -70,6 +75,7 @@ _ALL = (
   volume  = {23},
   year    = {2022}
 }""",
+        link="https://arxiv.org/abs/2105.05553",
     ),
     Paper(
         "beyond",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 
 import typer
 
@@ -51,10 +51,34 @@ def positive(given: str | float) -> float:
     return number
 
 
+class Seeds(NamedTuple):
+    """Seeds, each once and in order."""
+
+    numbers: list[int]
+
+
+def seed_range(given: str | Seeds) -> Seeds:
+    """Parse seeds such as 0-4 or 0,3,7."""
+    if isinstance(given, Seeds):
+        return given
+    numbers: set[int] = set()
+    for part in given.split(","):
+        first, dash, last = part.partition("-")
+        low, high = whole(0)(first.strip()), whole(0)((last if dash else first).strip())
+        if not low <= high < low + MOST_SEEDS:
+            raise typer.BadParameter(f"{part!r} is not a range A-B of at most {MOST_SEEDS} seeds with A ≤ B")
+        numbers |= set(range(low, high + 1))
+    return Seeds(sorted(numbers))
+
+
 Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Claims, by their id.", show_default=False)]
 PaperOption = Annotated[str | None, typer.Option("--paper", metavar="KEY", help="Only the claims of this paper.")]
 SizeOption = Annotated[Size, typer.Option(help="Seconds on two cores, or the paper's own size.")]
 SeedOption = Annotated[int, typer.Option(parser=whole(0), metavar="S", help="The seed of every random draw.")]
+SeedsOption = Annotated[
+    Seeds | None,
+    typer.Option(parser=seed_range, metavar="A-B", help="Several seeds, such as 0-4 or 0,3,7, instead of one."),
+]
 
 
 def choose(ids: Sequence[str], paper: str | None) -> list["Claim"]:
@@ -73,22 +97,6 @@ def choose(ids: Sequence[str], paper: str | None) -> list["Claim"]:
     if not chosen:
         refuse("ID", f"none of {', '.join(ids)} is a claim of the paper {paper!r}")
     return chosen
-
-
-def seeds_from(seed: str | None, seeds: str | None) -> list[int]:
-    """The seeds that `--seed` and `--seeds` name, each once and in order; seed 0 if neither is given."""
-    if seed is not None and seeds is not None:
-        refuse("--seeds", "give either one --seed or several --seeds, but not both")
-    if seeds is None:
-        return [whole(0)(seed or "0")]
-    numbers: list[int] = []
-    for part in seeds.split(","):
-        first, dash, last = part.partition("-")
-        low, high = whole(0)(first.strip()), whole(0)((last if dash else first).strip())
-        if high < low or high - low >= MOST_SEEDS:
-            refuse("--seeds", f"{part!r} must be a range A-B of at most {MOST_SEEDS} seeds with A ≤ B")
-        numbers += range(low, high + 1)
-    return sorted(set(numbers))
 
 
 def evidence_folders(results: Path | None) -> list[Path]:

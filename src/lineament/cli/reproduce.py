@@ -1,30 +1,44 @@
 """`lineament reproduce`: check claims and print what was found."""
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Ids, Size, SizeOption, choose, exit_code, interrupted, refuse, seeds_from, writable
+from .options import (
+    Ids,
+    SeedOption,
+    SeedsOption,
+    Size,
+    SizeOption,
+    choose,
+    exit_code,
+    interrupted,
+    refuse,
+    whole,
+    writable,
+)
 
 if TYPE_CHECKING:
-    from lineament.execution.batch import Job
+    from lineament.execution.batch import Failure, Job
+    from lineament.execution.store import Stored
 
 
 def reproduce(
     ids: Ids = None,
     every: Annotated[bool, typer.Option("--all", help="All claims.")] = False,
     size: SizeOption = Size.quick,
-    seed: Annotated[
-        str | None, typer.Option(metavar="S", help="The seed of every random draw.", show_default="0")
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="A-B", help="Several seeds, such as 0-4 or 0,3,7: one verdict from all.")
-    ] = None,
+    seed: SeedOption = 0,
+    seeds: SeedsOption = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Store evidence and figures here.")] = None,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Run only what --out does not hold yet from these settings.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Worker processes.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each result, one a line.")] = False,
 ) -> None:
-    """Check claims and print what was found.
+    """Check claims and print what was found; several seeds give one verdict.
 
     The exit code is 0 when every claim ran and none failed, and 1 when one raised an error or has the verdict
     "fails". A claim that "differs", is "undecided" or "holds, corrected" is a finding, not an error.
@@ -32,30 +46,36 @@ def reproduce(
     if bool(ids) == every:
         refuse("ID", "name at least one claim, or give --all for all of them, but not both")
     chosen = choose(ids or (), None)
-    numbers = seeds_from(seed, seeds)
+    numbers = [seed] if seeds is None else seeds.numbers
     if out is not None:
         writable("--out", out)
+    elif missing:
+        refuse("--missing", "give --out too: the folder whose evidence is to be completed")
     from lineament.execution import batch
     from lineament.report import draw
 
     # One seed's figure is enough: the others differ in their numbers, which are kept.
-    jobs = [
-        batch.Job(claim.id, size.value, number, out, draw.draw_files if number == numbers[0] else None)
+    wanted = [
+        batch.Job(claim, size.value, number, out, draw.draw_files, with_figure=number == numbers[0])
         for claim in chosen
         for number in numbers
     ]
-    _run(jobs, as_json)
+    _run(wanted, batch.standing(wanted) if missing else {}, jobs, as_json)
 
 
-def _run(jobs: "list[Job]", as_json: bool) -> None:
+def _run(jobs: "list[Job]", done: "dict[Job, Stored]", workers: int, as_json: bool) -> None:
     from lineament.execution import batch
     from lineament.report import console
 
-    outcomes = []
+    left = [job for job in jobs if job not in done]
+    outcomes: list[Stored | Failure] = list(done.values())
     stopped = False
-    with console.Watch(len(jobs)) as watch:
+    with (
+        console.Watch(len(jobs), len(done)) as watch,
+        contextlib.closing(batch.run(left, workers, watch.begin)) as run,
+    ):
         try:
-            for outcome in batch.run(jobs, begin=watch.begin):
+            for outcome in run:
                 watch.end(outcome)
                 outcomes.append(outcome)
                 if as_json:
@@ -64,6 +84,7 @@ def _run(jobs: "list[Job]", as_json: bool) -> None:
             stopped = True
     if outcomes and not as_json:
         console.results(outcomes)
+        console.pooled_results(outcomes)
     if stopped:
         interrupted(f"{len(outcomes)} of {len(jobs)} runs were finished")
     raise typer.Exit(exit_code(outcomes))

@@ -1,6 +1,7 @@
 """Checks of what users pass in. Each error names the argument, what was given, and what is allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -8,17 +9,15 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from . import arguments
+
 
 def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
     """Return `value` as a floating-point array of the asked dimension, all of it finite.
 
     Values inside a transformation such as `vmap` cannot be looked at; only their shape is checked.
     """
-    array = jnp.asarray(value)
-    if not jnp.issubdtype(array.dtype, jnp.floating):
-        if not jnp.issubdtype(array.dtype, jnp.number) or jnp.iscomplexobj(array):
-            raise ValueError(f"{name} must hold real numbers, not {array.dtype}")
-        array = array.astype(jnp.zeros(()).dtype)
+    array = floating(name, value)
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s); got shape {array.shape}")
     if not isinstance(array, Tracer) and not np.isfinite(array).all():
@@ -27,9 +26,46 @@ def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
     return array
 
 
+def floating(name: str, value: ArrayLike) -> jax.Array:
+    """Return `value` as a floating-point array of any shape; integers are converted, nothing else is."""
+    array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        if not jnp.issubdtype(array.dtype, jnp.integer):
+            raise ValueError(f"{name} must be real numbers; got {array.dtype}")
+        array = array.astype(jnp.zeros(()).dtype)
+    return array
+
+
+def matrices(name: str, value: ArrayLike) -> jax.Array:
+    """Return a floating-point matrix, or a stack of them along leading axes; its values are not looked at."""
+    array = floating(name, value)
+    if array.ndim < 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be a matrix with at least one row and column; got shape {array.shape}")
+    return array
+
+
+def matrix(name: str, value: ArrayLike) -> jax.Array:
+    """Return one floating-point matrix; its values are not looked at."""
+    array = matrices(name, value)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be one matrix; got shape {array.shape}")
+    return array
+
+
+def layers(value: Sequence[ArrayLike]) -> tuple[jax.Array, ...]:
+    """Return layers (W_1, …, W_n), first layer first, whose shapes (d_j, d_{j−1}) fit together."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) == 0:
+        raise ValueError(f"layers must be a sequence of at least one matrix; got {value!r}")
+    matrices = tuple(matrix(f"layers[{j}]", W) for j, W in enumerate(value))
+    for j, (before, after) in enumerate(pairwise(matrices), start=1):
+        if after.shape[1] != before.shape[0]:
+            raise ValueError(f"layers[{j}] must be of {before.shape[0]} columns; got shape {after.shape}")
+    return matrices
+
+
 def columns(name: str, value: ArrayLike) -> jax.Array:
     """Return `value` as a matrix of rows of examples; a vector becomes one column."""
-    array = jnp.asarray(value)
+    array = floating(name, value)
     return real_array(name, array[:, None] if array.ndim == 1 else array, 2)
 
 
@@ -37,21 +73,62 @@ def same_length(**named: jax.Array) -> None:
     """Refuse arrays whose first axes differ."""
     lengths = {name: array.shape[0] for name, array in named.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError("these must have equally many rows: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()))
+        raise ValueError(
+            f"{' and '.join(named)} must have equally many rows; got {', '.join(f'{k} {v}' for k, v in lengths.items())}"
+        )
     if not all(lengths.values()):
-        raise ValueError(f"{' and '.join(named)} must hold at least one example")
+        raise ValueError(f"{' and '.join(named)} must hold at least one example; got none")
 
 
 def positive(name: str, value: ArrayLike | Sequence[float]) -> None:
     """Refuse anything but positive finite numbers."""
     if isinstance(value, Tracer):
         return
-    array = np.asarray(value, dtype=float)
+    array = arguments.numeric(name, value).astype(np.float64)
     if not (np.isfinite(array).all() and (array > 0).all()):
         raise ValueError(f"{name} must be positive and finite; got {value}")
 
 
+def not_negative(name: str, value: ArrayLike) -> None:
+    """Refuse anything but a number, or one for each member, that is finite and not negative."""
+    array = np.asarray(value, float)
+    if array.ndim > 1 or not (np.isfinite(array).all() and (array >= 0).all()):
+        raise ValueError(f"{name} must be a number (or one for each member), finite and not negative; got {value}")
+
+
+def whole(name: str, value: float, least: int = 1) -> int:
+    """Return a whole number that is not below `least`."""
+    if int(value) != value or value < least:
+        kind = "positive integer" if least == 1 else f"whole number of at least {least}"
+        raise ValueError(f"{name} must be a {kind}; got {value}")
+    return int(value)
+
+
+def sizes(name: str, value: Iterable[int], least: int = 1) -> tuple[int, ...]:
+    """Return positive integers, at least so many of them."""
+    given = tuple(value)
+    if len(given) < least or any(int(size) != size or size < 1 for size in given):
+        raise ValueError(f"{name} must be at least {least} positive integers; got {given}")
+    return tuple(int(size) for size in given)
+
+
+def share(name: str, value: float) -> float:
+    """Return a number of [0, 1), such as a rate of dropout."""
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} must lie in [0, 1); got {value}")
+    return float(value)
+
+
+def rising(name: str, value: ArrayLike) -> np.ndarray:
+    """Return at least two rising, finite numbers from 0 on."""
+    array = np.asarray(value, dtype=float)
+    good = array.ndim == 1 and array.size >= 2 and bool(np.isfinite(array).all()) and array[0] >= 0
+    if not good or (np.diff(array) <= 0).any():
+        raise ValueError(f"{name} must be at least two rising, finite numbers from 0 on; got {array}")
+    return array
+
+
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Refuse a word that is not among those allowed."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

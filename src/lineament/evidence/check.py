@@ -42,8 +42,10 @@ class Check:
         centre and becomes `factor` times as wide. A bound at zero has no size to change and stays.
         """
         if math.isfinite(self.low) and math.isfinite(self.high):
-            centre, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-            return replace(self, low=centre - factor * half, high=centre + factor * half)
+            more = (
+                (factor - 1) * (self.high - self.low) / 2
+            )  # added to either end, so that a factor of 1 changes nothing
+            return replace(self, low=self.low - more, high=self.high + more)
         return replace(
             self,
             low=self.low / factor if self.low > 0 else self.low * factor,

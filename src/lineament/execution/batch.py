@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineament.claims.sizes import Size
+    from lineament.claims import Claim, Size
 
     from .store import Stored
 
@@ -36,23 +36,30 @@ class Failure:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Job:
     """One claim to run, in terms that travel to another process.
 
     Attributes:
-        id: The claim.
+        claim: The claim.
         size: At which size to run it.
         seed: With which seed.
         folder: Where its evidence is stored, if it is.
         draw: Called with what was found and the folder before the evidence is stored, to draw its figure.
+        with_figure: Whether the data of its figure are stored with the evidence.
     """
 
-    id: str
+    claim: "Claim"
     size: "Size"
     seed: int
     folder: Path | None = None
     draw: "Callable[[Stored, Path], object] | None" = None
+    with_figure: bool = True
+
+    @property
+    def id(self) -> str:
+        """The claim's id."""
+        return self.claim.id
 
     def run(self) -> "Stored | Failure":
         """Run the claim and store what it found; an error becomes a `Failure` that names its place."""
@@ -61,7 +68,9 @@ class Job:
 
         begun = time.perf_counter()
         try:
-            stored = store.record(reproduce(self.id, self.size, self.seed))
+            stored = store.record(reproduce(self.claim, self.size, self.seed))
+            if not self.with_figure:
+                stored = replace(stored, figure=None)
             if self.folder is not None:
                 if self.draw is not None:
                     self.draw(stored, self.folder)
@@ -74,20 +83,28 @@ class Job:
             return Failure(self.id, self.size, self.seed, message, time.perf_counter() - begun)
 
 
-def finished(jobs: Sequence[Job]) -> "dict[str, Stored]":
+def finished(jobs: Sequence[Job]) -> "dict[Job, Stored]":
     """What an earlier run has stored for these jobs with the same source: nothing of it needs to run again."""
-    from . import store
     from .fingerprint import fingerprint
 
-    found = {}
+    return {job: stored for job, stored in _stored(jobs) if stored.fingerprint == fingerprint()}
+
+
+def standing(jobs: Sequence[Job]) -> "dict[Job, Stored]":
+    """What is stored for these jobs from a committed source with the settings that the code has now."""
+    from .reproduce import stands
+
+    return {job: stored for job, stored in _stored(jobs) if stands(stored, job.claim)}
+
+
+def _stored(jobs: Sequence[Job]) -> "Generator[tuple[Job, Stored]]":
+    from . import store
+
     for job in jobs:
         if job.folder is None:
             continue
         with contextlib.suppress(FileNotFoundError, ValueError):  # absent, or unreadable: it is to be run
-            stored = store.load(store.path_of(job.folder, job.id, job.size, job.seed))
-            if stored.fingerprint == fingerprint():
-                found[job.id] = stored
-    return found
+            yield job, store.load(store.path_of(job.folder, job.id, job.size, job.seed))
 
 
 def forget(jobs: Sequence[Job]) -> None:

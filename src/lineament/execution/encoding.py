@@ -54,14 +54,12 @@ def decode(value: Any) -> Any:
 
 def checks(values: list[dict[str, Any]]) -> tuple[Check, ...]:
     """Checks from their JSON values."""
-    return tuple(
-        Check(
-            *(v["name"], *(float(v[name]) for name in ("value", "low", "high"))),
-            v.get("origin", ""),
-            v.get("void", ""),
-        )
-        for v in values
-    )
+    return tuple(map(_check, values))
+
+
+def _check(fields: dict[str, Any]) -> Check:
+    value, low, high = (float(fields[name]) for name in ("value", "low", "high"))
+    return Check(fields["name"], value, low, high, fields.get("origin", ""), fields.get("void", ""))
 
 
 def figure(fields: dict[str, Any] | None) -> Figure | None:

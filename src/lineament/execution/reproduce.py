@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lineament.claims.claim import Claim
 from lineament.claims.registry import find
@@ -10,6 +11,9 @@ from lineament.claims.sizes import SIZES, Size, Sized
 from lineament.evidence import Evidence, Verdict
 
 from .environment import environment
+
+if TYPE_CHECKING:
+    from .store import Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,15 @@ def reproduce(claim: Claim | str, size: Size = "quick", seed: int = 0) -> Result
     begun = time.perf_counter()
     evidence = check(size, jax.random.key(seed))
     return Result(found, evidence, size, seed, time.perf_counter() - begun, environment())
+
+
+def stands(stored: "Stored", claim: Claim) -> bool:
+    """Whether stored evidence is of a committed source, and of the settings that the claim has now."""
+    from .encoding import plain
+
+    commit = stored.environment.get("commit", "")
+    now = plain(table(claim, stored.size)) if stored.size in SIZES else {}
+    return bool(commit) and not commit.endswith("-dirty") and bool(now) and dict(stored.table) == now
 
 
 def table(claim: Claim, size: Size) -> dict[str, object]:

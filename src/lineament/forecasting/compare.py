@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evidence import Check, Verdict, at_most, judge
 from . import paths
 from .components import HALF
 from .paths import MATTERS, Path
@@ -28,21 +29,11 @@ may run up to about 5 % fast or slow, whatever the start.
 LOSS_BAR = 0.02
 """How far the loss may lie outside what was forecast for times within `TIME_BAR`, as a share of what can be learnt."""
 
+LEARNT_BAR = 0.01
+"""The least share of what can be learnt that a run must learn, or be forecast to learn, to be compared at all."""
+
 RECORDS = 400
 """Points at which the run is looked at."""
-
-
-class Gap(NamedTuple):
-    """How far forecast and measurement are apart, and how far they may be."""
-
-    name: str
-    value: float
-    bar: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether the gap is within the bar; a gap that is not a number is not."""
-        return self.value <= self.bar
 
 
 class Halfway(NamedTuple):
@@ -63,7 +54,7 @@ class Comparison:
         forecast: what was forecast.
         share: measured share of every component (or mode) that is learnt, (step, component).
         halfway: for every component that matters and was to be half learnt in the run.
-        gaps: what the verdict is read from.
+        checks: what the verdict is read from.
         diverged_at: the step at which the loss ceased to be finite, or None.
         widths: of the network that was trained, inputs first.
         seconds: how long training took.
@@ -74,7 +65,7 @@ class Comparison:
     forecast: Array
     share: Array
     halfway: tuple[Halfway, ...]
-    gaps: tuple[Gap, ...]
+    checks: tuple[Check, ...]
     diverged_at: int | None
     widths: tuple[int, ...]
     seconds: float
@@ -86,13 +77,13 @@ class Comparison:
 
     @property
     def holds(self) -> bool:
-        """Whether every gap is within its bar."""
-        return all(gap.passed for gap in self.gaps)
+        """Whether every check passed."""
+        return self.verdict is Verdict.HOLDS
 
     @property
-    def verdict(self) -> str:
-        """`holds` or `differs`, as of an experiment."""
-        return "holds" if self.holds else "differs"
+    def verdict(self) -> Verdict:
+        """`holds` or `differs`, as of an experiment; `undecided` where nothing was learnt that could be compared."""
+        return judge(self.checks)
 
 
 def train(forecast: Forecast) -> Comparison:
@@ -123,7 +114,7 @@ def train(forecast: Forecast) -> Comparison:
     problem = regression_from_moments(sxx, syx, m.syy)
     at = _looked_at(forecast.steps)
     run = descend(
-        net, problem, layers, step=forecast.lr, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
+        net, problem, layers, step_size=forecast.lr, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
         on_divergence="keep",
     )  # fmt: skip
     seconds = clock.perf_counter() - begun
@@ -132,11 +123,6 @@ def train(forecast: Forecast) -> Comparison:
         measured = Path(forecast.lr * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T))
     expected = np.interp(measured.time, forecast.time, forecast.loss)
     halfway = _halfway(forecast, measured)
-    off = _outside(forecast, measured.time, loss)
-    gaps = [Gap("loss outside the forecast for nearby times, as a share of what can be learnt", off, LOSS_BAR)]
-    if halfway:
-        late = _worst(np.array([each.measured / each.forecast - 1 for each in halfway if each.forecast > 0]))
-        gaps.append(Gap("largest gap of a half-learning step, as a share of it", late, TIME_BAR))
     diverged = int(run.diverged_at)
     return Comparison(
         at,
@@ -144,11 +130,26 @@ def train(forecast: Forecast) -> Comparison:
         expected,
         measured.share,
         halfway,
-        tuple(gaps),
+        _checks(forecast, measured.time, loss, halfway),
         None if diverged < 0 else diverged,
         net.widths,
         seconds,
     )
+
+
+def _checks(forecast: Forecast, time: Array, loss: Array, halfway: tuple[Halfway, ...]) -> tuple[Check, ...]:
+    """What forecast and run must agree on; void where neither has learnt anything to speak of."""
+    expected = np.interp(time, forecast.time, forecast.loss)
+    learnt = max(np.ptp(curve[np.isfinite(curve)]) for curve in (loss, expected)) / forecast.path.left[0]
+    void = "" if learnt >= LEARNT_BAR else f"nothing is learnt in {forecast.steps} steps; give more of them"
+    off = _outside(forecast, time, loss)
+    origin = f"times within {TIME_BAR:.0%}, as steps of the recommended size allow"
+    name = "loss outside the forecast for nearby times, as a share of what can be learnt"
+    checks = [at_most(name, off, LOSS_BAR, origin, void=void)]
+    if halfway:
+        late = _worst(np.array([each.measured / each.forecast - 1 for each in halfway if each.forecast > 0]))
+        checks.append(at_most("largest gap of a half-learning step, as a share of it", late, TIME_BAR, origin))
+    return tuple(checks)
 
 
 def _looked_at(steps: int) -> NDArray[np.int64]:

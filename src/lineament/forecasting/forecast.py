@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lineament.core import arguments
 from lineament.data import tables
-from lineament.theory.layers import ROUNDING, whole_depth
+from lineament.theory.layers import ROUNDING
 
 from . import components, paths
 from .components import Modes
@@ -92,7 +93,7 @@ def forecast_table(
     seed: int = 0,
 ) -> Forecast:
     """The forecast for a table that is read in pieces, in one pass; arguments as in :func:`forecast`."""
-    depth = whole_depth(depth)
+    depth = arguments.count("depth", depth)
     _positive("start", start)
     if lr is not None:
         _positive("lr", lr)

@@ -6,9 +6,10 @@ Outputs are arrays (time, example) or (time, example, output), from any framewor
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array as Floats
 
 
 class Split(NamedTuple):
@@ -56,7 +57,7 @@ def relative_mse(network: ArrayLike, twin: ArrayLike, scale: float | None = None
     f, g = _outputs(network, twin)
     gap = _mean_square(f - g)
     if scale is not None:
-        return gap / _positive("scale", scale)
+        return gap / arguments.number("scale", scale, above=0)
     size = _mean_square(g)
     return np.divide(gap, size, out=np.where(gap > 0, np.inf, 0.0), where=size > 0)
 
@@ -70,14 +71,12 @@ def split(values: ArrayLike, features: ArrayLike) -> Split:
         values: (time, example) or (time, example, output); a vector is one time.
         features: (example, feature), of any rank.
     """
-    values, features = np.asarray(values, float), np.asarray(features, float)
-    if values.ndim not in (1, 2, 3) or features.ndim != 2 or values.shape[min(1, values.ndim - 1)] != len(features):
+    values, features = arguments.real("values", values), arguments.matrix("features", features)
+    if values.ndim not in (1, 2, 3) or values.shape[min(1, values.ndim - 1)] != len(features):
         raise ValueError(
-            "values must be (time, example) or (time, example, output) and features (example, feature); "
-            f"got shapes {values.shape} and {features.shape}"
+            "values must be (time, example) or (time, example, output) of as many examples as features, "
+            f"{len(features)}; got shape {values.shape}"
         )
-    if not (np.isfinite(values).all() and np.isfinite(features).all()):
-        raise ValueError("values and features must be finite")
     U, s, _ = np.linalg.svd(features, full_matrices=False)
     basis = U[:, s > max(features.shape) * np.finfo(float).eps * s.max(initial=0)]
     if values.ndim == 3:
@@ -89,7 +88,7 @@ def split(values: ArrayLike, features: ArrayLike) -> Split:
 
 def split_mse(values: ArrayLike, features: ArrayLike) -> Split:
     """Mean squares, at each time, of the parts of (time, example[, output]) values on V_lin and on its complement."""
-    parts = split(np.atleast_2d(np.asarray(values, float)), features)
+    parts = split(np.atleast_2d(arguments.real("values", values)), features)
     return Split(_mean_square(parts.linear), _mean_square(parts.rest))
 
 
@@ -109,12 +108,12 @@ def linear_phase(
         scale: What the gap is relative to, such as E[y²]; by default the largest mean square of the twin's output.
     """
     f, g = _outputs(network, twin)
-    s = np.asarray(steps, float)
-    if s.shape != f.shape[:1] or (np.diff(s) <= 0).any() or not np.isfinite(s).all():
-        raise ValueError(f"steps must be rising, one for each of the {f.shape[0]} times; got shape {s.shape}")
-    _positive("threshold", threshold)
-    fixed = _mean_square(g).max() if scale is None else scale
-    gap = relative_mse(f, g, _positive("scale (by default the twin's largest mean square)", fixed))
+    s = arguments.rising("steps", steps, len(f))
+    threshold = arguments.number("threshold", threshold, above=0)
+    fixed = _mean_square(g).max() if scale is None else arguments.number("scale", scale, above=0)
+    if fixed == 0:
+        raise ValueError("scale must be given where the twin's outputs are all zero; got none")
+    gap = relative_mse(f, g, fixed)
     end, half, double = (_crossing(s, gap, level) for level in (threshold, threshold / 2, 2 * threshold))
     return LinearPhase(end, half, double, gap)
 
@@ -134,18 +133,9 @@ def _mean_square(values: Floats) -> Floats:
 
 
 def _outputs(network: ArrayLike, twin: ArrayLike) -> tuple[Floats, Floats]:
-    f, g = np.asarray(network, float), np.asarray(twin, float)
-    if f.shape != g.shape or f.ndim not in (2, 3) or f.size == 0:
-        raise ValueError(
-            "network and twin must both be (time, example) or (time, example, output); "
-            f"got shapes {f.shape} and {g.shape}"
-        )
-    if not (np.isfinite(f).all() and np.isfinite(g).all()):
-        raise ValueError("network and twin must be finite")
+    f, g = arguments.real("network", network), arguments.real("twin", twin)
+    if f.ndim not in (2, 3) or f.size == 0:
+        raise ValueError(f"network must be (time, example) or (time, example, output); got shape {f.shape}")
+    if f.shape != g.shape:
+        raise ValueError(f"twin must be of the shape {f.shape} of network; got {g.shape}")
     return f, g
-
-
-def _positive(name: str, value: float) -> float:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite; got {value}")
-    return float(value)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
+
 Vector = NDArray[np.float64]
 
 
@@ -60,39 +62,31 @@ def linear_predictions(
     Returns:
         Predicted classes (P, n); ties go to the lower class.
     """
-    W, C = np.asarray(weights), np.asarray(coordinates)
-    if W.ndim != 2 or C.ndim != 2 or W.shape[1] != C.shape[1]:
-        raise ValueError(
-            f"weights (classes, components) and coordinates (n, components) must agree; got {W.shape} and {C.shape}"
-        )
-    P = _rising("sizes", sizes, len(sizes)).astype(int)
-    if P[0] < 0 or P[-1] > W.shape[1]:
-        raise ValueError(f"sizes must lie between 0 and the number of components {W.shape[1]}; got {list(sizes)}")
-    b = np.zeros(len(W)) if offset is None else np.asarray(offset, float)
-    if b.shape != (len(W),):
-        raise ValueError(f"offset must have one number per class, {len(W)}; got shape {b.shape}")
+    W, C = arguments.examples("weights", weights), arguments.examples("coordinates", coordinates)
+    for name, array in (("weights", W), ("coordinates", C)):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite; got a value that is not")
+    if W.shape[1] != C.shape[1]:
+        raise ValueError(f"coordinates must be of as many components as weights, {W.shape[1]}; got shape {C.shape}")
+    P = arguments.counts("sizes", sizes, 0)
+    if not P or np.any(np.diff(P) <= 0) or P[-1] > W.shape[1]:
+        raise ValueError(f"sizes must be rising, at most {W.shape[1]}, the number of components; got {P}")
+    b = np.zeros(len(W)) if offset is None else arguments.vector("offset", offset, len(W))
     outputs = np.tile(b, (len(C), 1))
-    found = np.empty((len(P), len(C)), np.int64)
+    predicted = np.empty((len(P), len(C)), np.int64)
     done = 0
     for row, size in enumerate(P):
         outputs += C[:, done:size] @ W[:, done:size].T
-        found[row], done = np.argmax(outputs, axis=1), size
-    return found
+        predicted[row], done = np.argmax(outputs, axis=1), size
+    return predicted
 
 
 def _right(
     predictions: ArrayLike, labels: ArrayLike, values: ArrayLike | None, name: str, first: int
 ) -> tuple[NDArray[np.bool_], Vector]:
-    p, y = np.asarray(predictions), np.asarray(labels)
-    if p.ndim != 2 or 0 in p.shape or y.shape != p.shape[1:]:
-        raise ValueError(
-            f"predictions must be (step, example) and labels (example,); got shapes {p.shape} and {y.shape}"
-        )
-    return p == y, _rising(name, np.arange(first, first + len(p)) if values is None else values, len(p))
-
-
-def _rising(name: str, values: ArrayLike, length: int) -> Vector:
-    array = np.asarray(values, float)
-    if array.shape != (length,) or length == 0 or not (np.diff(array) > 0).all():
-        raise ValueError(f"{name} must be {length or 'at least one'} rising number(s); got {values}")
-    return array
+    p, y = arguments.classes("predictions", predictions), arguments.classes("labels", labels)
+    if p.ndim != 2 or 0 in p.shape:
+        raise ValueError(f"predictions must be (approximation, example); got shape {p.shape}")
+    if y.shape != p.shape[1:]:
+        raise ValueError(f"labels must be one for each of {p.shape[1]} examples; got shape {y.shape}")
+    return p == y, arguments.rising(name, np.arange(first, first + len(p)) if values is None else values, len(p))

@@ -10,6 +10,8 @@ answer does not depend on them.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
+
 FILTER = 384
 SMALL = 4000
 SAMPLE = 2000
@@ -27,12 +29,11 @@ def neighbours(features: ArrayLike, k: int) -> NDArray[np.int64]:
         features: Examples (n, …), flattened.
         k: How many neighbours.
     """
-    X = np.asarray(features)
-    X = np.ascontiguousarray(X.reshape(len(X), -1) if X.ndim > 1 else X)
-    if X.ndim != 2 or not np.issubdtype(X.dtype, np.floating) or not np.isfinite(X).all():
-        raise ValueError(f"features must be finite floating-point numbers (n, …); got {X.dtype}, shape {X.shape}")
-    if not 1 <= k < len(X):
-        raise ValueError(f"k must be at least 1 and less than the number of examples {len(X)}; got {k}")
+    X = arguments.numeric("features", features)
+    if X.ndim < 2 or X.size == 0 or not np.issubdtype(X.dtype, np.floating) or not np.isfinite(X).all():
+        raise ValueError(f"features must be finite floating-point numbers (n, …); got {X.dtype} of shape {X.shape}")
+    X = np.ascontiguousarray(X.reshape(len(X), -1))
+    k = arguments.count("k", k, 1, len(X) - 1)
     n, q = X.shape
     if n <= SMALL or q <= 2 * FILTER:
         return _search(X, X, np.arange(n), k)[1]
@@ -40,7 +41,7 @@ def neighbours(features: ArrayLike, k: int) -> NDArray[np.int64]:
     Z = _filtered(X)
     # Bounds and distances are rounded in the precision of the features; the margin is wider than that.
     margin = 64 * np.finfo(X.dtype).eps * float(np.linalg.norm(Z, axis=1).max())
-    found = np.empty((n, k), np.int64)
+    nearest = np.empty((n, k), np.int64)
     left = np.arange(n)
     for width in WIDTHS:
         if width * k >= n:
@@ -48,13 +49,13 @@ def neighbours(features: ArrayLike, k: int) -> NDArray[np.int64]:
         unproven = []
         for rows in np.array_split(left, -(-len(left) // ROWS)):
             near, proven = _refined(X, Z, rows, k, width * k, margin)
-            found[rows] = near
+            nearest[rows] = near
             unproven.append(rows[~proven])
         left = np.concatenate(unproven)
         if left.size == 0:
-            return found
-    found[left] = _search(X, X[left], left, k)[1]
-    return found
+            return nearest
+    nearest[left] = _search(X, X[left], left, k)[1]
+    return nearest
 
 
 def _filtered(X: NDArray) -> NDArray:
@@ -99,9 +100,9 @@ def _search(
 
 
 def _distances(X: NDArray, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.floating]:
-    found = np.empty(len(first), X.dtype)
+    distances = np.empty(len(first), X.dtype)
     for begin in range(0, len(first), PAIRS):
         some = slice(begin, begin + PAIRS)
         gap = X[first[some]] - X[second[some]]
-        found[some] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
-    return found
+        distances[some] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
+    return distances

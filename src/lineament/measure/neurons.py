@@ -6,16 +6,26 @@ zero points nowhere and counts for nothing.
 """
 
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
+
+from ..core import checks
+from .spectra import exp_entropy
 
 
 def directions(W: Float[Array, "hidden in"]) -> Float[Array, "hidden in"]:
     """The neurons' unit vectors; zero for a neuron that is zero."""
+    return _directions("W", W)
+
+
+def _directions(name: str, W: Float[Array, "hidden in"]) -> Float[Array, "hidden in"]:
+    W = checks.matrix(name, W)
     # Scaled first: the square of a neuron of 1e-200 is zero.
     largest = jnp.max(jnp.abs(W), axis=1, keepdims=True)
-    scaled = W / jnp.where(largest > 0, largest, 1)
+    scaled = W / jnp.where(largest == 0, 1, largest)
     length = jnp.sqrt(jnp.sum(scaled**2, axis=1, keepdims=True))
-    return scaled / jnp.where(length > 0, length, 1)
+    return scaled / jnp.where(length == 0, 1, length)
 
 
 def cosines(
@@ -23,7 +33,12 @@ def cosines(
 ) -> Float[Array, "hidden other"]:
     """Cosines between each neuron and each row of `others`: by default, between all pairs of neurons."""
     unit = directions(W)
-    return unit @ (unit if others is None else directions(others)).T
+    if others is None:
+        return unit @ unit.T
+    rows = _directions("others", others)
+    if rows.shape[1] != unit.shape[1]:
+        raise ValueError(f"others must be of as many columns as W, {unit.shape[1]}; got shape {rows.shape}")
+    return unit @ rows.T
 
 
 def spread(W: Float[Array, "hidden in"], weights: Float[Array, " hidden"] | None = None) -> Float[Array, " mode"]:
@@ -33,9 +48,11 @@ def spread(W: Float[Array, "hidden in"], weights: Float[Array, " hidden"] | None
     by what it does; without weights all count alike.
     """
     unit = directions(W)
-    counted = jnp.sum(unit**2, axis=1) if weights is None else weights * jnp.sum(unit**2, axis=1)
+    counted = jnp.sum(unit**2, axis=1)
+    if weights is not None:
+        counted = _weights(weights, len(unit)) * counted
     total = jnp.sum(counted)
-    shares = counted / jnp.where(total > 0, total, 1)
+    shares = counted / jnp.where(total == 0, 1, total)
     return jnp.linalg.svd(jnp.sqrt(shares)[:, None] * unit, compute_uv=False) ** 2
 
 
@@ -48,6 +65,15 @@ def effective_directions(
     W: Float[Array, "hidden in"], weights: Float[Array, " hidden"] | None = None
 ) -> Float[Array, ""]:
     """How many directions the neurons take: the exponential of the entropy of :func:`spread`; zero if all are zero."""
-    shares = spread(W, weights)
-    entropy = -jnp.sum(jnp.where(shares > 0, shares * jnp.log(jnp.where(shares > 0, shares, 1)), 0))
-    return jnp.where(jnp.sum(shares) > 0, jnp.exp(entropy), 0)
+    return exp_entropy(spread(W, weights))
+
+
+def _weights(weights: Float[Array, " hidden"], neurons: int) -> Float[Array, " hidden"]:
+    """Weights divided by the largest of them, one for each neuron; none negative, where that can be seen."""
+    c = checks.floating("weights", weights)
+    if c.shape != (neurons,):
+        raise ValueError(f"weights must be a vector of {neurons} number(s), one for each neuron; got shape {c.shape}")
+    if not isinstance(c, Tracer) and not (np.isfinite(c) & (np.asarray(c) >= 0)).all():
+        raise ValueError(f"weights must be finite numbers of at least 0; got {np.asarray(c)}")
+    largest = jnp.max(c)
+    return c / jnp.where(largest == 0, 1, largest)

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lineament.core import checks
-
+from ..core import arguments
 from .neighbours import neighbours
 
 Vector = NDArray[np.float64]
@@ -22,8 +21,8 @@ def accessibility(correct: ArrayLike) -> Vector:
     Args:
         correct: Whether each network was right after each epoch about each example, boolean (member, epoch, example).
     """
-    array = np.asarray(correct)
-    if array.ndim != 3:
+    array = _booleans("correct", correct)
+    if array.ndim != 3 or array.shape[2] == 0:
         raise ValueError(f"correct must be (member, epoch, example); got shape {array.shape}")
     return Accessibility(array.shape[2]).add(array).value
 
@@ -35,18 +34,16 @@ class Accessibility:
     """
 
     def __init__(self, examples: int) -> None:
-        if examples < 1:
-            raise ValueError(f"examples must be at least 1; got {examples}")
-        self.right = np.zeros(examples, np.int64)
+        self.right = np.zeros(arguments.count("examples", examples), np.int64)
         self.seen = 0
 
     def add(self, correct: ArrayLike) -> "Accessibility":
         """Take in booleans (…, example): one epoch of one network, or any stack of them."""
-        array = np.asarray(correct)
-        if array.dtype != np.bool_:
-            raise ValueError(f"correct must be boolean, such as predictions == labels; got {array.dtype}")
+        array = _booleans("correct", correct)
         if array.ndim < 1 or array.shape[-1] != self.right.size:
-            raise ValueError(f"correct must have {self.right.size} examples on its last axis; got shape {array.shape}")
+            raise ValueError(
+                f"correct must be of {self.right.size} examples on its last axis; got shape {array.shape}"
+            )
         rows = array.reshape(-1, self.right.size)
         self.right += np.count_nonzero(rows, axis=0)
         self.seen += len(rows)
@@ -54,8 +51,8 @@ class Accessibility:
 
     def merge(self, other: "Accessibility") -> "Accessibility":
         """Take in what another gathering of the same examples has seen."""
-        if other.right.size != self.right.size:
-            raise ValueError(f"other must have {self.right.size} examples; it has {other.right.size}")
+        if arguments.instance("other", other, Accessibility).right.size != self.right.size:
+            raise ValueError(f"other must be of {self.right.size} examples; got {other.right.size}")
         self.right += other.right
         self.seen += other.seen
         return self
@@ -100,13 +97,13 @@ def constancy(
     """
     x, y = _scores("a", a), _scores("b", b)
     if x.shape != y.shape or x.size < 4:
-        raise ValueError(f"a and b must score the same examples, at least four; got shapes {x.shape} and {y.shape}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1; got {confidence}")
-    checks.one_of("method", method, ("fisher", "bootstrap"))
+        raise ValueError(f"a and b must be scores of the same examples, at least four; got {x.shape} and {y.shape}")
+    confidence = arguments.number("confidence", confidence, above=0, below=1)
+    arguments.one_of("method", method, ("fisher", "bootstrap"))
+    resamples, seed = arguments.count("resamples", resamples), arguments.count("seed", seed, 0)
     for name, score in (("a", x), ("b", y)):
         if np.ptp(score) == 0:
-            raise ValueError(f"{name} is {score[0]:g} for every example: no order, and no correlation")
+            raise ValueError(f"{name} must be scores that differ, or there is no order; got {score[0]:g} for all")
     pearson, spearman = _pearson(x, y), _pearson(_ranks(x), _ranks(y))
     if method == "fisher":
         return Constancy(
@@ -131,10 +128,10 @@ def discriminability(features: ArrayLike, labels: ArrayLike, k: int = 10) -> Vec
         labels: Their classes.
         k: How many neighbours.
     """
-    y = np.asarray(labels)
-    if y.shape != np.shape(features)[:1]:
-        raise ValueError(f"labels must be one per example of features {np.shape(features)}; got shape {y.shape}")
-    return np.mean(y[neighbours(features, k)] == y[:, None], axis=1)
+    near, y = neighbours(features, k), arguments.classes("labels", labels)
+    if y.shape != (len(near),):
+        raise ValueError(f"labels must be one for each of {len(near)} examples; got shape {y.shape}")
+    return np.mean(y[near] == y[:, None], axis=1)
 
 
 def fastest(score: ArrayLike, share: float) -> NDArray[np.int64]:
@@ -143,9 +140,7 @@ def fastest(score: ArrayLike, share: float) -> NDArray[np.int64]:
     Choose by one ensemble and correlate others: a choice by the mean of two ensembles correlates them by itself.
     """
     values = _scores("score", score)
-    if not 0 < share <= 1:
-        raise ValueError(f"share must be above 0 and at most 1; got {share}")
-    number = max(1, round(share * values.size))
+    number = max(1, round(arguments.number("share", share, above=0, most=1) * values.size))
     return np.sort(np.argsort(-values, kind="stable")[:number])
 
 
@@ -163,12 +158,12 @@ def group_means(score: ArrayLike, by: ArrayLike) -> Groups:
 
     Examples where `by` is not a number are left out. The error of a single example is not a number.
     """
-    values, keys = _scores("score", score), np.asarray(by, float)
+    values, keys = _scores("score", score), arguments.numeric("by", by).astype(np.float64)
     if keys.shape != values.shape:
-        raise ValueError(f"by must have the shape {values.shape} of score; got {keys.shape}")
+        raise ValueError(f"by must be of the shape {values.shape} of score; got {keys.shape}")
     known = ~np.isnan(keys)
     if not known.any():
-        raise ValueError("by is not a number for any example")
+        raise ValueError("by must be a number for some example; got none")
     distinct, group = np.unique(keys[known], return_inverse=True)
     counts = np.bincount(group)
     means = np.bincount(group, values[known]) / counts
@@ -181,15 +176,18 @@ def group_means(score: ArrayLike, by: ArrayLike) -> Groups:
 def moving_average(values: ArrayLike, width: int) -> Vector:
     """Means over each run of `width` neighbours, `len(values) − width + 1` of them (Figure 6b: width 10)."""
     array = _scores("values", values)
-    if not 1 <= width <= array.size:
-        raise ValueError(f"width must be between 1 and the number of values {array.size}; got {width}")
+    width = arguments.count("width", width, 1, array.size)
     return np.convolve(array, np.full(width, 1 / width), mode="valid")
 
 
 def _scores(name: str, value: ArrayLike) -> Vector:
-    array = np.asarray(value, float)
-    if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a vector of finite numbers, one per example; got shape {array.shape}")
+    return arguments.vector(name, value)
+
+
+def _booleans(name: str, value: ArrayLike) -> NDArray[np.bool_]:
+    array = arguments.classes(name, value)
+    if array.dtype != np.bool_:
+        raise ValueError(f"{name} must be boolean, such as predictions == labels; got {array.dtype}")
     return array
 
 
@@ -216,8 +214,8 @@ def _fisher(r: float, variance: float, confidence: float) -> tuple[float, float]
 
 def _resampled(x: Vector, y: Vector, resamples: int, seed: int) -> Vector:
     rng = np.random.default_rng(seed)
-    found = np.empty((resamples, 2))
+    correlations = np.empty((resamples, 2))
     for i in range(resamples):
         chosen = rng.integers(0, x.size, x.size)
-        found[i] = _pearson(x[chosen], y[chosen]), _pearson(_ranks(x[chosen]), _ranks(y[chosen]))
-    return found
+        correlations[i] = _pearson(x[chosen], y[chosen]), _pearson(_ranks(x[chosen]), _ranks(y[chosen]))
+    return correlations

@@ -15,8 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
+from lineament.claims.sizes import SIZES
 from lineament.evidence import Verdict
 from lineament.execution.batch import Failure
+from lineament.execution.pooled import by_claim
 from lineament.execution.store import Stored, summary
 
 from . import prose
@@ -87,6 +89,21 @@ def results(outcomes: Sequence[Stored | Failure], *, total: bool = False) -> Non
     if total:
         seconds = sum(outcome.seconds for outcome in outcomes)
         table.add_row("total", "", f"{len(outcomes)} claims", "", prose.duration(seconds))
+    _print(table)
+
+
+def pooled_results(outcomes: Sequence[Stored | Failure]) -> None:
+    """Print the verdict that several seeds give together, where a claim was run with several."""
+    stored = [outcome for outcome in outcomes if isinstance(outcome, Stored)]
+    pools = [pool for size in SIZES for pool in by_claim(stored, size).values() if len(pool.runs) > 1]
+    if not pools:
+        return
+    table = _table("claim", "size", "verdict", "key number", "least", "largest")
+    for pool in pools:
+        spread = next((s for s in pool.spread("checks") if s.check == pool.shown.key_check), pool.spread("checks")[0])
+        label = Text(pool.label, style=STYLES[pool.verdict])
+        values = (f"{spread.low:.4g}", f"{spread.high:.4g}")
+        table.add_row(pool.shown.id, pool.shown.size, label, Text(spread.check.name), *values)
     _print(table)
 
 

@@ -28,7 +28,7 @@ def _parts(made: Forecast, run: Comparison | None) -> list:
     if run is not None:
         colour = "green" if run.holds else "yellow"
         parts += [Text(), Text(f"Trained: {run.verdict}", style=f"bold {colour}"), Text(words.comparison(run))]
-        parts += [Text(f"  {gap.name} = {gap.value:.3g} ({_bar(gap.passed)} {gap.bar:g})") for gap in run.gaps]
+        parts += [Text(f"  {check}") for check in run.checks]
     return parts
 
 

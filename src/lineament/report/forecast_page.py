@@ -5,11 +5,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from lineament.evidence import at_most
 from lineament.execution import files
 from lineament.forecasting import Comparison, Forecast
 
-from . import atlas, draw, forecast_figures, prose
+from . import draw, forecast_figures, prose, site
 from . import forecast_words as words
 
 
@@ -36,13 +35,12 @@ def page(made: Forecast, run: Comparison | None = None, command: str = "") -> st
         name: (Markup(draw.embed(figure, name)), figure.caption)
         for name, figure in forecast_figures.figures(made, run).items()
     }
-    checks = [at_most(gap.name, gap.value, gap.bar) for gap in run.gaps] if run is not None else []
-    return atlas.site_templates().get_template("forecast.html.j2").render(
+    return site.templates().get_template("forecast.html.j2").render(
         made=made,
         run=run,
         words=words,
         figures=drawn,
-        checks=checks,
+        checks=run.checks if run is not None else (),
         facts=_facts(made),
         settings=words.settings(made) | ({"network trained": " → ".join(map(str, run.widths))} if run else {}),
         command=command,

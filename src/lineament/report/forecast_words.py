@@ -204,7 +204,10 @@ def to_json(made: Forecast, run: Comparison | None = None) -> str:
     if run is not None:
         found["trained"] = {
             "verdict": run.verdict,
-            "checks": [{**gap._asdict(), "passed": gap.passed} for gap in run.gaps],
+            "checks": [
+                {"name": check.name, "value": check.value, "bar": check.high, "passed": check.passed}
+                for check in run.checks
+            ],
             "diverged_at": run.diverged_at,
             "widths": list(run.widths),
             "halfway": [each._asdict() for each in run.halfway],

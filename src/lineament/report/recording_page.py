@@ -8,7 +8,7 @@ from markupsafe import Markup
 from lineament.execution import files
 from lineament.recording import Recording
 
-from . import atlas, draw, recording_figures
+from . import draw, recording_figures, site
 
 TITLES = {
     "curves": "Learning curves",
@@ -57,7 +57,7 @@ def page(recording: Recording) -> str:
     trouble = recording.trouble
     figures, missing = ({}, []) if trouble is not None and trouble.place == 0 else recording_figures.figures(recording)
     drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
-    return atlas.site_templates().get_template("recording.html.j2").render(
+    return site.templates().get_template("recording.html.j2").render(
         title=f"{recording.about['model']} recorded" if "model" in recording.about else "A recorded run",
         recording=recording,
         trouble=trouble,

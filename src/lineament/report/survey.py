@@ -10,7 +10,7 @@ from lineament.execution import batch, files, store
 from lineament.execution.batch import Failure, Job
 from lineament.execution.store import Stored
 
-from . import atlas
+from . import atlas, drawings
 from .console import Watch
 
 
@@ -55,11 +55,12 @@ def survey(
         elsewhere: Folders with evidence from other runs, to be shown too.
     """
     kept = files.writable(folder / "evidence")
-    jobs = [Job(claim.id, size, seed, kept, atlas.draw_ahead) for claim in claims]
+    jobs = [Job(claim, size, seed, kept, drawings.draw_ahead) for claim in claims]
     if fresh:
         batch.forget(jobs)
-    found: dict[str, Stored | Failure] = dict(batch.finished(jobs))
-    left = [job for job in jobs if job.id not in found]
+    done = batch.finished(jobs)
+    found: dict[str, Stored | Failure] = {job.id: stored for job, stored in done.items()}
+    left = [job for job in jobs if job not in done]
     interrupted = False
     with Watch(len(jobs), len(found)) as watch, contextlib.closing(batch.run(left, workers, watch.begin)) as outcomes:
         try:

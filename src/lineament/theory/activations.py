@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf, expit, ndtr
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 REACH = 12.0
 """Beyond this many standard deviations a Gaussian weighs less than 1e-31: integrals stop here."""
@@ -36,8 +36,7 @@ class Activation(NamedTuple):
 
 def piecewise_linear(left: float, right: float = 1.0) -> Activation:
     """φ(z) = left·z for z < 0, right·z for z ≥ 0 (Assumption 3.2 (ii) of Hu et al. 2020)."""
-    if not np.isfinite([left, right]).all():
-        raise ValueError(f"the slopes must be finite, got {left} and {right}")
+    left, right = arguments.number("left", left), arguments.number("right", right)
 
     def slope(z: Array) -> Array:
         return np.where(z < 0, left, right)
@@ -70,12 +69,8 @@ def resolve(activation: str | Activation | Callable[[Array], Array]) -> Activati
     """
     if isinstance(activation, Activation):
         return activation
-    if isinstance(activation, str):
-        if activation not in NAMED:
-            raise ValueError(f"activation must be one of {', '.join(NAMED)} or a callable; got {activation!r}")
-        return NAMED[activation]
     if not callable(activation):
-        raise ValueError(f"activation must be a name, an Activation or a callable; got {activation!r}")
+        return NAMED[arguments.one_of("activation", activation, NAMED, "an Activation or a function")]
 
     def function(z: Array) -> Array:
         value = np.asarray(activation(z))
@@ -97,13 +92,14 @@ def find_kinks(function: Callable[[Array], Array]) -> tuple[float, ...]:
     Each suspicious panel is narrowed to h = 1e-6; then the tangents from the two sides meet at the kink. A jump of the
     second derivative only, as in ELU, is not seen: such functions should come as an :class:`Activation`.
     """
+    arguments.function("function", function)
     h = 1 / 64
     centres = np.arange(-8, 8 + h / 2, h)
     bend = _bend(function, centres, h)
     scale = max(float(np.max(np.abs(np.diff(function(centres))))) / h, np.finfo(float).tiny)
     # A kink shows in the two panels that hold it: keep the larger.
     peaks = np.flatnonzero((bend > 1e-4 * scale) & (bend >= np.roll(bend, 1)) & (bend > np.roll(bend, -1)))
-    found = []
+    kinks = []
     for centre in centres[peaks]:
         width = h
         while width > 1e-6:
@@ -111,8 +107,8 @@ def find_kinks(function: Callable[[Array], Array]) -> tuple[float, ...]:
             width /= 8
             centre = finer[np.argmax(_bend(function, finer, width))]
         if _bend(function, np.array([centre]), width)[0] > 1e-3 * scale:
-            found.append(_meeting(function, float(centre), width))
-    return tuple(found)
+            kinks.append(_meeting(function, float(centre), width))
+    return tuple(kinks)
 
 
 def _bend(function: Callable[[Array], Array], z: Array, h: float) -> Array:

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from lineament.theory.layers import Array, matrix, whole_depth
+from ..core import arguments
+from ..core.arguments import Array
 
 
 class AnalyticSVD(NamedTuple):
@@ -53,30 +54,34 @@ def track(
     Raises:
         ValueError: if a branch cannot be followed because the samples are too far apart, with the times.
     """
-    Ws = matrix("Ws", Ws)
-    if Ws.ndim != 3 or Ws.shape[0] == 0:
-        raise ValueError(f"Ws must hold the samples of a curve, (T, outputs, inputs); got shape {Ws.shape}")
-    t = np.arange(Ws.shape[0], dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
-    if t.shape != Ws.shape[:1] or not np.isfinite(t).all() or np.any(np.diff(t) <= 0):
-        raise ValueError(f"times must be {Ws.shape[0]} strictly rising numbers, one per sample; got {times!r}")
+    Ws = arguments.matrices("Ws", Ws)
+    if Ws.ndim != 3:
+        raise ValueError(f"Ws must be the samples of a curve, (T, outputs, inputs); got shape {Ws.shape}")
+    t = arguments.rising("times", np.arange(len(Ws)) if times is None else times, len(Ws))
+    coincidence = arguments.number("coincidence", coincidence, least=0, below=1)
+    overlap = arguments.number("overlap", overlap, least=0, most=1)
     if Ws.shape[1] > Ws.shape[2]:
-        U, s, V = track(np.swapaxes(Ws, 1, 2), t, coincidence=coincidence, overlap=overlap)
+        U, s, V = _track(np.swapaxes(Ws, 1, 2), t, coincidence, overlap)
         return AnalyticSVD(V, s, U)
+    return _track(Ws, t, coincidence, overlap)
 
+
+def _track(Ws: Array, t: Array, coincidence: float, overlap: float) -> AnalyticSVD:
+    """:func:`track` of maps that have no more rows than columns."""
     samples = [_Sample(W, coincidence) for W in Ws]
     first = max(range(t.size), key=lambda k: (samples[k].distinct, samples[k].separation))
     d = Ws.shape[1]
     U, V = np.empty((t.size, d, d)), np.empty((t.size, Ws.shape[2], d))
     U[first], V[first] = samples[first].U, samples[first].V[:, :d]
-    for step in (1, -1):
-        for k in range(first + step, t.size if step == 1 else -1, step):
-            U[k], V[k], met = samples[k].nearest(U[k - step], V[k - step])
-            if met < overlap:
-                a, b = sorted((t[k - step], t[k]))
-                raise ValueError(
-                    f"Ws is sampled too coarsely to follow its vectors: between t = {a:.6g} and t = {b:.6g} a branch "
-                    f"overlaps with itself by {met:.3g} only, below {overlap:.3g}; sample more often there"
-                )
+    outwards = [(k, k - 1) for k in range(first + 1, t.size)] + [(k, k + 1) for k in range(first - 1, -1, -1)]
+    for k, before in outwards:
+        U[k], V[k], met = samples[k].nearest(U[before], V[before])
+        if met < overlap:
+            a, b = sorted((t[before], t[k]))
+            raise ValueError(
+                f"Ws is sampled too coarsely to follow its vectors: between t = {a:.6g} and t = {b:.6g} a branch "
+                f"overlaps with itself by {met:.3g} only, below {overlap:.3g}; sample more often there"
+            )
     for k in _inner_first(t.size):  # a basis that this sample leaves free goes on the line through its neighbours
         if samples[k].free and t.size > 2:
             i, j = (k - 1, k + 1) if 0 < k < t.size - 1 else (k + 1, k + 2) if k == 0 else (k - 2, k - 1)
@@ -95,10 +100,14 @@ def singular_value_velocity(U: ArrayLike, s: ArrayLike, V: ArrayLike, grad: Arra
         grad: ∇ℓ(W), `(…, outputs, inputs)`.
         depth: n ≥ 1.
     """
-    n, U, V, G = whole_depth(depth), matrix("U", U), matrix("V", V), matrix("grad", grad)
-    s = np.asarray(s, dtype=np.float64)
+    n, s = arguments.count("depth", depth), arguments.real("s", s)
+    U, V, G = (arguments.matrices(*pair) for pair in (("U", U), ("V", V), ("grad", grad)))
     if U.shape[-1:] != V.shape[-1:] or s.shape[-1:] != U.shape[-1:] or G.shape[-2:] != (U.shape[-2], V.shape[-2]):
-        raise ValueError(f"shapes of U {U.shape}, s {s.shape}, V {V.shape} and grad {G.shape} do not fit")
+        raise ValueError(
+            "U, s, V and grad must be of shapes (…, outputs, d), (…, d), (…, inputs, d) and (…, outputs, inputs); "
+            f"got {U.shape}, {s.shape}, {V.shape} and {G.shape}"
+        )
+    arguments.together(U=U[..., 0, 0], s=s[..., 0], V=V[..., 0, 0], grad=G[..., 0, 0])
     return -n * (s**2) ** (1 - 1 / n) * np.einsum("...or,...oi,...ir->...r", U, G, V)
 
 

@@ -14,10 +14,11 @@ the one to compare it with. O(1) is read as the bars below.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 SCALE_BAR = 0.1
 """How far TrΣ/d may lie from 1."""
@@ -114,18 +115,15 @@ def check(x: ArrayLike, *, pairs: int = 200_000, seed: int = 0) -> Report:
         pairs: the overlaps are taken over all pairs if there are no more than this, else over so many drawn ones.
         seed: of the draw.
     """
-    X = np.asarray(x)
-    if X.ndim != 2 or X.shape[0] < 2 or X.shape[1] < 1 or not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
-        raise ValueError(f"x must be a real matrix of at least two examples; got {X.shape} of {X.dtype}")
-    if pairs < 1:
-        raise ValueError(f"pairs must be at least 1; got {pairs}")
+    X = arguments.examples("x", x, least=2)
+    pairs, seed = arguments.count("pairs", pairs), arguments.count("seed", seed, 0)
     n, d = X.shape
     mean, second, squares = _moments(X)
     covariance = (second - np.outer(mean, mean)) * (n / (n - 1))
     eigenvalues = np.linalg.eigvalsh(covariance)
     trace, largest = float(np.sum(eigenvalues)) / d, float(eigenvalues[-1])
     if not trace > 0:
-        raise ValueError("x must vary: all examples are equal")
+        raise ValueError("x must be examples that differ; got equal ones")
     # The plug-in TrΣ̂² is too large by (TrΣ)²/n, what it counts of every example with itself. Never below (TrΣ)²/d.
     spread = max(float(np.sum(eigenvalues**2)) - d**2 * trace**2 / n, float(np.sum(eigenvalues)) ** 2 / d) / d
     overlaps = _overlaps(X, pairs, seed) / d
@@ -162,9 +160,7 @@ def _moments(X: np.ndarray) -> tuple[Array, Array, Array]:
     for start in range(0, n, BLOCK):
         block = X[start : start + BLOCK].astype(np.float64)
         if not np.isfinite(block).all():
-            raise ValueError(
-                f"x must be finite; there is a value that is not in rows {start} to {start + len(block) - 1}"
-            )
+            raise ValueError(f"x must be finite; got a value that is not in rows {start} to {start + len(block) - 1}")
         total += block.sum(axis=0)
         second += block.T @ block
         squares[start : start + BLOCK] = np.einsum("ij,ij->i", block, block)

@@ -23,7 +23,9 @@ from typing import Literal, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.theory.layers import Array, chain, matrix, product, unbalancedness, whole_depth
+from ..core import arguments
+from ..core.arguments import Array, Layers
+from .layers import product, unbalancedness
 
 
 class Assumption(NamedTuple):
@@ -57,14 +59,14 @@ class Certificate:
         excess: φ(0) − φ*, at the start.
         margin: δ*, the supremum of the deficiency margins; not positive if there is none.
         rate: φ − φ* falls at least as e^{−rate · t}, t in time (flow) or iterations (descent); zero without a margin.
-        step: the step size of gradient descent, or None for gradient flow.
+        step_size: that of gradient descent, or None for gradient flow.
     """
 
     assumptions: tuple[Assumption, ...]
     excess: float
     margin: float
     rate: float
-    step: float | None
+    step_size: float | None
 
     @property
     def holds(self) -> bool:
@@ -77,31 +79,32 @@ class Certificate:
         Raises:
             ValueError: if an assumption fails, with its value and its bound.
         """
+        epsilon = arguments.number("epsilon", epsilon, above=0)
         if not self.holds:
             raise ValueError("nothing is guaranteed: " + "; ".join(str(a) for a in self.assumptions if not a.holds))
-        needed = max(0.0, log(self.excess / _positive("epsilon", epsilon)) / self.rate) if self.excess > 0 else 0.0
-        return needed if self.step is None else ceil(needed)
+        needed = max(0.0, (log(self.excess) - log(epsilon)) / self.rate) if self.excess > 0 else 0.0
+        return needed if self.step_size is None else ceil(needed)
 
     def envelope(self, t: ArrayLike) -> Array:
         """The guaranteed bound on φ − φ* at the times or iterations t; infinite if an assumption fails."""
-        t = np.asarray(t, dtype=np.float64)
+        t = arguments.real("t", t, least=0, infinite=True)
         return self.excess * np.exp(-self.rate * t) if self.holds else np.full(t.shape, inf)
 
     def __str__(self) -> str:
-        kind = "gradient flow (Theorem 2)" if self.step is None else "gradient descent (Remark 2)"
-        found = f"φ − φ* ≤ {self.excess:.6g} exp(−{self.rate:.6g} t)" if self.holds else "nothing is guaranteed"
-        return "\n".join([f"{kind}: {found}", *(f"  {a}" for a in self.assumptions)])
+        kind = "gradient flow (Theorem 2)" if self.step_size is None else "gradient descent (Remark 2)"
+        bound = f"φ − φ* ≤ {self.excess:.6g} exp(−{self.rate:.6g} t)" if self.holds else "nothing is guaranteed"
+        return "\n".join([f"{kind}: {bound}", *(f"  {a}" for a in self.assumptions)])
 
 
 def distance_to_deficient(W: ArrayLike, delta: float) -> float:
     """`min{‖W − W'‖_F : σ_min(W') ≤ δ} = max{0, σ_min(W) − δ}` (Exercise 3)."""
-    return max(0.0, _least(matrix("W", W)) - _at_least("delta", delta))
+    return max(0.0, _least("W", W) - arguments.number("delta", delta, least=0))
 
 
 def nearest_deficient(W: ArrayLike, delta: float) -> Array:
     """A map that attains :func:`distance_to_deficient`: W with its least singular value lowered to δ."""
-    U, s, Vt = np.linalg.svd(matrix("W", W), full_matrices=False)
-    s[-1] = min(s[-1], _at_least("delta", delta))
+    U, s, Vt = np.linalg.svd(arguments.matrix("W", W), full_matrices=False)
+    s[-1] = min(s[-1], arguments.number("delta", delta, least=0))
     return (U * s) @ Vt
 
 
@@ -114,9 +117,9 @@ def deficiency_margin(W: ArrayLike, target: ArrayLike) -> float:
         W: the map.
         target: Λ = Λ_yx, the global minimiser for whitened inputs.
     """
-    W = matrix("W", W)
-    target = matrix("target", target, W.shape)
-    return _least(target) - float(np.linalg.norm(W - target))
+    W = arguments.matrix("W", W)
+    target = arguments.matrix("target", target, W.shape)
+    return _least("target", target) - float(np.linalg.norm(W - target))
 
 
 def margin_from_excess(excess: float, minimiser: ArrayLike, strong_convexity: float) -> float:
@@ -130,17 +133,18 @@ def margin_from_excess(excess: float, minimiser: ArrayLike, strong_convexity: fl
         minimiser: W*.
         strong_convexity: α > 0.
     """
-    excess, alpha = _at_least("excess", excess), _positive("strong_convexity", strong_convexity)
-    return _least(matrix("minimiser", minimiser)) - float(np.sqrt(2 * excess / alpha))
+    excess = arguments.number("excess", excess, least=0)
+    alpha = arguments.number("strong_convexity", strong_convexity, above=0)
+    return _least("minimiser", minimiser) - (2 * excess / alpha) ** 0.5
 
 
 def guaranteed_rate(
     depth: SupportsIndex, margin: float, strong_convexity: float = 1.0, *, square: bool = False
 ) -> float:
     """The exponential rate 2αδ^{2(n−1)/n} of Theorem 2; n times that for square maps, if `square` says so."""
-    n = whole_depth(depth)
-    rate = 2 * _positive("strong_convexity", strong_convexity) * _positive("margin", margin) ** (2 - 2 / n)
-    return rate * n if square else rate
+    n, margin = arguments.count("depth", depth), arguments.number("margin", margin, above=0)
+    rate = 2 * arguments.number("strong_convexity", strong_convexity, above=0) * margin ** (2 - 2 / n)
+    return rate * n if arguments.truth("square", square) else rate
 
 
 def guaranteed_time(
@@ -155,24 +159,23 @@ def guaranteed_time(
         margin: δ > 0.
         strong_convexity: α > 0.
     """
-    ratio = _at_least("excess", excess) / _positive("epsilon", epsilon)
     rate = guaranteed_rate(depth, margin, strong_convexity)
-    return log(ratio) / rate if ratio > 1 else 0.0
+    return _log_ratio(excess, epsilon) / rate
 
 
 def guaranteed_step(target: ArrayLike, depth: SupportsIndex, margin: float) -> float:
     """The largest step size `δ^{(4n−2)/n} / (6144 n³ ‖Λ‖_F^{(6n−4)/n})` that Remark 2 admits."""
-    n, size = whole_depth(depth), float(np.linalg.norm(matrix("target", target)))
-    return _positive("margin", margin) ** (4 - 2 / n) / (6144 * n**3 * size ** (6 - 4 / n))
+    n, size, margin = _remark(target, depth, margin)
+    return margin ** (4 - 2 / n) / (6144 * n**3 * size ** (6 - 4 / n))
 
 
 def admissible_unbalancedness(target: ArrayLike, depth: SupportsIndex, margin: float) -> float:
     """The largest unbalancedness magnitude `δ² / (256 n³ ‖Λ‖_F^{2(n−1)/n})` that Remark 2 admits."""
-    n, size = whole_depth(depth), float(np.linalg.norm(matrix("target", target)))
-    return _positive("margin", margin) ** 2 / (256 * n**3 * size ** (2 - 2 / n))
+    n, size, margin = _remark(target, depth, margin)
+    return margin**2 / (256 * n**3 * size ** (2 - 2 / n))
 
 
-def guaranteed_iterations(epsilon: float, excess: float, step: float, depth: SupportsIndex, margin: float) -> int:
+def guaranteed_iterations(epsilon: float, excess: float, step_size: float, depth: SupportsIndex, margin: float) -> int:
     """`⌈ln(φ(0)/ε) / (η δ^{2(n−1)/n})⌉` iterations, after which φ − φ* ≤ ε (Remark 2).
 
     The remark prints φ(0). Constants in the loss do not move gradient descent, so φ(0) − φ* ≤ φ(0) serves as well.
@@ -180,20 +183,19 @@ def guaranteed_iterations(epsilon: float, excess: float, step: float, depth: Sup
     Args:
         epsilon: ε > 0.
         excess: φ(0) − φ*.
-        step: η > 0, at most :func:`guaranteed_step`.
+        step_size: η > 0, at most :func:`guaranteed_step`.
         depth: n ≥ 1.
         margin: δ > 0.
     """
-    ratio = _at_least("excess", excess) / _positive("epsilon", epsilon)
-    rate = _positive("step", step) * guaranteed_rate(depth, margin) / 2
-    return ceil(log(ratio) / rate) if ratio > 1 else 0
+    rate = arguments.number("step_size", step_size, above=0) * guaranteed_rate(depth, margin) / 2
+    return ceil(_log_ratio(excess, epsilon) / rate)
 
 
 def certify(
     layers: Sequence[ArrayLike],
     target: ArrayLike,
     *,
-    step: float | None = None,
+    step_size: float | None = None,
     strong_convexity: float = 1.0,
     excess: float | None = None,
     tolerance: float = 1e-8,
@@ -203,53 +205,64 @@ def certify(
     Args:
         layers: (W_1, …, W_n) at the start.
         target: the global minimiser of ℓ.
-        step: the step size of gradient descent on ½‖W − target‖²_F; None for gradient flow.
+        step_size: that of gradient descent on ½‖W − target‖²_F; None for gradient flow.
         strong_convexity: α of ℓ, for flows.
         excess: ℓ(W) − ℓ* at the start, for flows on other losses than ½α‖W − target‖²_F.
         tolerance: the unbalancedness, relative to the largest ‖W_j‖²_F, up to which a flow counts as balanced.
     """
-    layers, n = chain(layers), len(layers)
+    layers = arguments.layers(layers)
     W = product(layers)
-    target = matrix("target", target, W.shape)
-    alpha = _positive("strong_convexity", strong_convexity)
+    target = arguments.matrix("target", target, W.shape)
+    alpha = arguments.number("strong_convexity", strong_convexity, above=0)
+    tolerance = arguments.number("tolerance", tolerance, least=0)
+    if step_size is not None and (excess is not None or alpha != 1):
+        raise ValueError(
+            "strong_convexity and excess must be left out with a step_size: Remark 2 is about ½‖W − target‖²_F alone; "
+            f"got {strong_convexity} and {excess}"
+        )
     own = alpha / 2 * float(np.sum((W - target) ** 2))
-    if step is not None and (excess is not None or alpha != 1):
-        raise ValueError("strong_convexity and excess belong to flows: Remark 2 is about ½‖W − target‖²_F alone")
-    excess = own if excess is None else _at_least("excess", excess)
+    excess = own if excess is None else arguments.number("excess", excess, least=0)
     margin = margin_from_excess(excess, target, alpha)
-    usable = max(margin, 0.0)
-    imbalance, size = unbalancedness(layers), max(float(np.sum(X**2)) for X in layers)
     assumptions = [
         Assumption("least hidden width", min((X.shape[0] for X in layers[:-1]), default=inf), "≥", min(W.shape)),
         Assumption("deficiency margin", margin, ">", 0.0),
     ]
-    rate = 0.0
-    if step is None:
-        assumptions.append(Assumption("unbalancedness", imbalance, "≤", tolerance * size))
-        rate = guaranteed_rate(n, usable, alpha) if usable > 0 else 0.0
+    if step_size is None:
+        size = max(float(np.sum(X**2)) for X in layers)
+        assumptions.append(Assumption("unbalancedness", unbalancedness(layers), "≤", tolerance * size))
+        rate = guaranteed_rate(len(layers), margin, alpha) if margin > 0 else 0.0
     else:
-        admitted, largest = (
-            (admissible_unbalancedness(target, n, usable), guaranteed_step(target, n, usable))
-            if usable > 0
-            else (0.0, 0.0)
-        )
-        assumptions.append(Assumption("unbalancedness", imbalance, "≤", admitted))
-        assumptions.append(Assumption("step size", _positive("step", step), "≤", largest))
-        rate = step * guaranteed_rate(n, usable) / 2 if usable > 0 else 0.0
-    return Certificate(tuple(assumptions), excess, margin, rate, step)
+        step_size = arguments.number("step_size", step_size, above=0)
+        more, rate = _descent(layers, target, step_size, margin)
+        assumptions += more
+    return Certificate(tuple(assumptions), excess, margin, rate, step_size)
 
 
-def _least(W: Array) -> float:
-    return float(np.linalg.svd(W, compute_uv=False)[-1])
+def _descent(layers: Layers, target: Array, step_size: float, margin: float) -> tuple[list[Assumption], float]:
+    """What Remark 2 assumes beyond Theorem 2, and the rate per iteration it guarantees."""
+    n, admitted, largest, rate = len(layers), 0.0, 0.0, 0.0
+    if margin > 0:
+        admitted, largest = admissible_unbalancedness(target, n, margin), guaranteed_step(target, n, margin)
+        rate = step_size * guaranteed_rate(n, margin) / 2
+    return [
+        Assumption("unbalancedness", unbalancedness(layers), "≤", admitted),
+        Assumption("step size", step_size, "≤", largest),
+    ], rate
 
 
-def _positive(name: str, value: float) -> float:
-    if not 0 < value < inf:
-        raise ValueError(f"{name} must be positive and finite; got {value}")
-    return float(value)
+def _least(name: str, W: ArrayLike) -> float:
+    return float(np.linalg.svd(arguments.matrix(name, W), compute_uv=False)[-1])
 
 
-def _at_least(name: str, value: float) -> float:
-    if not 0 <= value < inf:
-        raise ValueError(f"{name} must be at least 0 and finite; got {value}")
-    return float(value)
+def _log_ratio(excess: float, epsilon: float) -> float:
+    """`ln(excess/ε)`, or zero where the excess is no larger than ε."""
+    excess, epsilon = arguments.number("excess", excess, least=0), arguments.number("epsilon", epsilon, above=0)
+    return log(excess) - log(epsilon) if excess > epsilon else 0.0
+
+
+def _remark(target: ArrayLike, depth: SupportsIndex, margin: float) -> tuple[int, float, float]:
+    """Depth, ‖Λ‖_F and margin of Remark 2."""
+    size = float(np.linalg.norm(arguments.matrix("target", target)))
+    if size == 0:
+        raise ValueError("target must be a matrix other than zero; got zero")
+    return arguments.count("depth", depth), size, arguments.number("margin", margin, above=0)

@@ -29,8 +29,10 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.theory.end_to_end import Gradient, weights
-from lineament.theory.layers import Array, matrix, whole_depth
+from ..core import arguments
+from ..core.arguments import Array
+from .end_to_end import Gradient
+from .integration import weights
 
 HessianProduct = Callable[[Array, Array], ArrayLike]
 
@@ -54,10 +56,10 @@ def circulation(
         B: its second side.
         nodes: per side; doubled for the value that is returned.
     """
-    corner = matrix("corner", corner)
-    A, B = matrix("A", A, corner.shape), matrix("B", B, corner.shape)
-    if nodes < 1:
-        raise ValueError(f"nodes must be at least 1; got {nodes}")
+    corner = arguments.matrix("corner", corner)
+    A, B = arguments.matrix("A", A, corner.shape), arguments.matrix("B", B, corner.shape)
+    nodes, field = arguments.count("nodes", nodes), arguments.function("field", field)
+    arguments.matrix("field(corner)", field(corner), corner.shape)
     corners = [corner, corner + A, corner + A + B, corner + B, corner]
 
     def around(count: int) -> float:
@@ -85,14 +87,16 @@ def derivative(W: ArrayLike, A: ArrayLike, gradient: Gradient, hvp: HessianProdu
         hvp: (W, A) ↦ ∇²ℓ(W)[A].
         depth: n ≥ 1.
     """
-    W, n = matrix("W", W), whole_depth(depth)
-    A = matrix("A", A, W.shape)
-    G, H = matrix("gradient(W)", gradient(W), W.shape), matrix("hvp(W, A)", hvp(W, A), W.shape)
+    W, n = arguments.matrix("W", W), arguments.count("depth", depth)
+    A = arguments.matrix("A", A, W.shape)
+    gradient, hvp = arguments.function("gradient", gradient), arguments.function("hvp", hvp)
+    G = arguments.matrix("gradient(W)", gradient(W), W.shape)
+    H = arguments.matrix("hvp(W, A)", hvp(W, A), W.shape)
     if n == 1:
         return -H
     U, s, Vt = np.linalg.svd(W)
     if s[-1] <= np.finfo(float).eps * max(W.shape) * s[0]:
-        raise ValueError(f"W must have full rank; its least singular value is {s[-1]:.3g}, its largest {s[0]:.3g}")
+        raise ValueError(f"W must be of full rank; got singular values from {s[-1]:.3g} to {s[0]:.3g}")
     S = np.zeros(W.shape)
     np.fill_diagonal(S, s)
     a, b = (np.append(s ** (2 / n), np.zeros(d - s.size)) for d in W.shape)
@@ -112,8 +116,10 @@ def curl(
 
     It vanishes for all A, B and W exactly if the field is a gradient field. Arguments as in :func:`derivative`.
     """
+    W = arguments.matrix("W", W)
+    A, B = arguments.matrix("A", A, W.shape), arguments.matrix("B", B, W.shape)
     along_A, along_B = (derivative(W, X, gradient, hvp, depth) for X in (A, B))
-    return float(np.sum(along_A * np.asarray(B)) - np.sum(along_B * np.asarray(A)))
+    return float(np.sum(along_A * B) - np.sum(along_B * A))
 
 
 def _power_change(change: Array, a: Array, m: int, n: int) -> Array:

@@ -20,7 +20,8 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.theory.layers import Array, whole_depth
+from ..core import arguments
+from ..core.arguments import Array
 
 
 def trajectory(times: ArrayLike, alignment: ArrayLike, start: ArrayLike, depth: SupportsIndex) -> Array:
@@ -35,7 +36,7 @@ def trajectory(times: ArrayLike, alignment: ArrayLike, start: ArrayLike, depth: 
     Raises:
         ValueError: if a value has reached infinity by then.
     """
-    t, c, s0, n = _arguments(times, alignment, start, depth)
+    t, c, s0, n = _checked(times, alignment, start, depth)
     if n == 1:
         return s0 + c * t
     return s0 * np.exp(_log_growth(t, c, s0, n))
@@ -47,16 +48,17 @@ def log_ratio(times: ArrayLike, first: ArrayLike, second: ArrayLike, start: Arra
     Raises:
         ValueError: for one layer, whose values may have passed zero, or if a value has reached infinity.
     """
-    t, c, s0, n = _arguments(times, first, start, depth)
-    t, other, s0, n = _arguments(t, second, s0, n)
-    if n == 1:
-        raise ValueError("depth must be at least 2: with one layer values pass through zero and the ratio has no log")
+    t, c, s0, n = _checked(times, first, start, depth, "first")
+    t, other, s0, n = _checked(t, second, s0, n, "second")
+    arguments.together(first=c, second=other)
+    if n == 1:  # values pass through zero, and the ratio has no logarithm
+        raise ValueError("depth must be at least 2; got 1")
     return _log_growth(t, c, s0, n) - _log_growth(t, other, s0, n)
 
 
 def escape_time(alignment: ArrayLike, start: ArrayLike, depth: SupportsIndex) -> Array:
     """When a value reaches infinity: `σ(0)^{2/n−1}/((n−2)c)` for n ≥ 3 and c > 0, never otherwise."""
-    _, c, s0, n = _arguments(0.0, alignment, start, depth)
+    _, c, s0, n = _checked(0.0, alignment, start, depth)
     pace = max(n - 2, 0) * np.maximum(c, 0.0) * s0 ** (1 - 2 / n)
     with np.errstate(divide="ignore", over="ignore"):  # where there is no pace, or next to none
         return 1.0 / pace
@@ -73,14 +75,11 @@ def _log_growth(t: Array, c: Array, s0: Array, n: int) -> Array:
     return -n / (n - 2) * np.log1p(left - 1)
 
 
-def _arguments(
-    times: ArrayLike, alignment: ArrayLike, start: ArrayLike, depth: SupportsIndex
+def _checked(
+    times: ArrayLike, alignment: ArrayLike, start: ArrayLike, depth: SupportsIndex, name: str = "alignment"
 ) -> tuple[Array, Array, Array, int]:
     """The arguments as finite float64 arrays that fit together, and the depth."""
-    n = whole_depth(depth)
-    t, c, s0 = (np.asarray(x, dtype=np.float64) for x in (times, alignment, start))
-    for name, x, allowed in (("times", t, t >= 0), ("alignment", c, c == c), ("start", s0, s0 > 0)):
-        if not (np.isfinite(x) & allowed).all():
-            bound = {"times": "finite and not negative", "alignment": "finite", "start": "finite and positive"}[name]
-            raise ValueError(f"{name} must be {bound}; got {x}")
+    n, c = arguments.count("depth", depth), arguments.real(name, alignment)
+    t, s0 = arguments.real("times", times, least=0), arguments.real("start", start, above=0)
+    arguments.together(**{"times": t, name: c, "start": s0})
     return t, c, s0, n

@@ -22,10 +22,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.theory.circulation import HessianProduct
-from lineament.theory.end_to_end import Gradient
-from lineament.theory.landscape import Loss, flatten, hessian, objective_gradient, products, unflatten
-from lineament.theory.layers import Array, Layers, chain, matrix, product
+from ..core import arguments
+from ..core.arguments import Array, Layers
+from .circulation import HessianProduct
+from .end_to_end import Gradient
+from .landscape import Loss, flatten, hessian, objective_gradient, products, unflatten
+from .layers import product
 
 Kind = Literal["minimum", "strict saddle", "non-strict saddle", "undecided"]
 
@@ -76,18 +78,24 @@ def classify_critical_point(
     Raises:
         ValueError: if φ's gradient does not vanish at the layers.
     """
-    layers = chain(layers)
+    layers = arguments.layers(layers)
     W, n = product(layers), len(layers)
+    loss, gradient, hvp = (
+        arguments.function(*pair) for pair in (("loss", loss), ("gradient", gradient), ("hvp", hvp))
+    )
+    convex, seed = arguments.truth("convex", convex), arguments.count("seed", seed, 0)
+    radius = arguments.number("radius", radius, above=0)
+    tolerance = arguments.number("tolerance", tolerance, least=0, below=1)
+    G = arguments.matrix("gradient(W)", gradient(W), W.shape)
+    arguments.number("loss(W)", loss(W))
     # ∇ℓ(W) is ∇ℓ(0) plus what curvature adds on the way to W; rounding is relative to these, not to their sum.
     size = float(np.linalg.norm(gradient(np.zeros_like(W))) + np.linalg.norm(hvp(W, W)))
-    flat = bool(np.linalg.norm(gradient(W)) <= tolerance * size)
+    flat = bool(np.linalg.norm(G) <= tolerance * size)
     norms = [float(np.linalg.norm(X, 2)) for X in layers]
     without = [[np.prod(np.delete(norms, skip)) for skip in combinations(range(n), k)] for k in (1, 2)]
     slope = float(np.linalg.norm(flatten(objective_gradient(layers, gradient))))
     if slope > tolerance * size * max(without[0]):
-        raise ValueError(
-            f"layers must be a stationary point of the objective; its gradient there has norm {slope:.3g}"
-        )
+        raise ValueError(f"layers must be a stationary point of the objective; got a gradient of norm {slope:.3g}")
     values, vectors = np.linalg.eigh(hessian(layers, gradient, hvp))
     noise = tolerance * (size * max(without[1], default=0.0) + float(np.max(np.abs(values))))
     report = (slope, float(values[0]), unflatten(vectors[:, 0], layers))
@@ -99,7 +107,7 @@ def classify_critical_point(
         near = _same_product(layers, radius / 2, np.random.default_rng(seed))
         way = unflatten(np.linalg.eigh(hessian(near, gradient, hvp))[1][:, 0], layers)
     else:
-        near = _opened(layers, matrix("gradient(W)", gradient(W)), radius / 2)
+        near = _opened(layers, G, radius / 2)
         way = objective_gradient(near, gradient)
     lower, drop = _descend(layers, near, way, loss, gradient, radius)
     return CriticalPoint("undecided" if lower is None else "non-strict saddle", *report, lower, drop)

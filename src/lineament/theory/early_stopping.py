@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .layers import Array, matrix
+from ..core import arguments
+from ..core.arguments import Array
 
 # Candidate times per decade: every decade of time is covered alike, as rates span many.
 PER_DECADE = 64
@@ -53,30 +54,25 @@ def task(d: ArrayLike, truth: ArrayLike, start: ArrayLike, gamma: ArrayLike, noi
         gamma: Second moment of a test example in the same coordinates: its diagonal (component,), or the matrix.
         noise: The variance σ² of the label noise.
     """
-    values = np.asarray(d, float)
-    W, W0 = matrix("truth", truth), matrix("start", start)
+    W = arguments.matrix("truth", truth)
+    W0 = arguments.matrix("start", start, W.shape)
     q = W.shape[1]
-    if values.shape != (q,) or not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(f"d must be {q} numbers that are not negative, one per column of truth; got {d}")
-    if W0.shape != W.shape:
-        raise ValueError(f"start must have the shape {W.shape} of truth; got {W0.shape}")
-    G = np.asarray(gamma, float)
-    G = matrix("gamma", np.diag(G) if G.ndim == 1 else G, (q, q))
-    if not np.isfinite(noise) or noise < 0:
-        raise ValueError(f"noise is a variance, finite and not negative; got {noise}")
-    return Linear(values, W0 - W, G, float(noise))
+    G = arguments.real("gamma", gamma)
+    G = arguments.matrix("gamma", np.diag(G) if G.ndim == 1 else G, (q, q))
+    values = arguments.vector("d", d, q, least=0)
+    return Linear(values, W0 - W, G, arguments.number("noise", noise, least=0))
 
 
 def flow_rates(d: ArrayLike, scale: float = 1.0) -> Array:
     """The rates `r_j = c d_j` of gradient flow, c = Σ_l α_l β_l: the depth under Definition 3."""
-    return scale * np.asarray(d, float)
+    return arguments.number("scale", scale, above=0) * arguments.vector("d", d, least=0)
 
 
-def descent_rates(d: ArrayLike, step: float, scale: float = 1.0) -> Array:
+def descent_rates(d: ArrayLike, step_size: float, scale: float = 1.0) -> Array:
     """The rates `r_j = −log(1 − μ c d_j)` per step of descent; μ c d_j must be less than 1."""
-    x = step * flow_rates(d, scale)
-    if not ((x >= 0) & (x < 1)).all():
-        raise ValueError(f"step × scale × d must be at least 0 and less than 1; it reaches {np.max(x)}")
+    x = arguments.number("step_size", step_size, above=0) * flow_rates(d, scale)
+    if not (x < 1).all():
+        raise ValueError(f"step_size must be below 1/(scale × d) for every d; got {np.max(x):.6g} times that")
     return -np.log1p(-x)
 
 
@@ -91,9 +87,8 @@ def expected_error(times: ArrayLike, task: Linear, rates: ArrayLike) -> Array:
     Returns:
         (time,).
     """
-    t, r = np.atleast_1d(np.asarray(times, float)), _rates(task, rates)
-    if t.ndim != 1 or not (t >= 0).all():
-        raise ValueError(f"times must be numbers that are not negative; got {times}")
+    r = _rates(task, rates)
+    t = arguments.vector("times", np.atleast_1d(arguments.real("times", times, infinite=True)), least=0, infinite=True)
     # A component that does not move stays where it is for ever: 0·∞ is 0 here.
     exponent = np.where(r > 0, np.where(r > 0, r, 1.0) * t[:, None], 0.0)
     left = np.exp(-exponent)
@@ -120,8 +115,7 @@ def best_stopping(task: Linear, rates: ArrayLike, end: float = np.inf) -> Stoppi
     from scipy.optimize import minimize_scalar
 
     r = _rates(task, rates)
-    if not end > 0:
-        raise ValueError(f"end must be positive; got {end}")
+    end = arguments.number("end", end, above=0, infinite=True)
     final = float(expected_error([end], task, r)[0])
     moving = r[r > 0]
     if moving.size == 0:
@@ -138,14 +132,14 @@ def best_stopping(task: Linear, rates: ArrayLike, end: float = np.inf) -> Stoppi
     if best == 0:
         return Stopping(0.0, float(errors[0]), final)
     between = (times[max(best - 1, 1)], times[min(best + 1, len(times) - 1)])
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda x: float(expected_error([np.exp(x)], task, r)[0]),
         bounds=tuple(np.log(between)),
         method="bounded",
         options={"xatol": 1e-10},
     )
     time, error = min(
-        (float(np.exp(found.x)), float(found.fun)), (float(times[best]), float(errors[best])), key=_error
+        (float(np.exp(minimum.x)), float(minimum.fun)), (float(times[best]), float(errors[best])), key=_error
     )
     return Stopping(time, error, final)
 
@@ -155,7 +149,5 @@ def _error(candidate: tuple[float, float]) -> float:
 
 
 def _rates(task: Linear, rates: ArrayLike) -> Array:
-    r = np.asarray(rates, float)
-    if r.shape != task.d.shape or not (np.isfinite(r) & (r >= 0)).all():
-        raise ValueError(f"rates must be {task.d.size} finite numbers that are not negative; got {rates}")
-    return r
+    arguments.instance("task", task, Linear)
+    return arguments.vector("rates", rates, task.d.size, least=0)

@@ -23,16 +23,17 @@ and S follows (3) itself with gradient Uᵀ∇ℓV. Coinciding singular values n
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
-from lineament.theory.layers import ROUNDING, Array, chain, matrix, product, unbalancedness, whole_depth
+from ..core import arguments
+from ..core.arguments import Array
+from .integration import Method, integrate, outside, weights
+from .layers import ROUNDING, product, unbalancedness
 
 Gradient = Callable[[Array], ArrayLike]
-Method = Literal["DOP853", "LSODA"]  # the second for flows that are followed long after they have all but converged
 
 
 class Eigensystem(NamedTuple):
@@ -56,19 +57,9 @@ class Forecast(NamedTuple):
     unbalancedness: float
 
 
-def weights(left: Array, right: Array, n: int) -> Array:
-    """`Σ_{k<n} left_r^{n−1−k} right_r'^k` for all pairs (r, r'), without subtraction; zero for n = 0."""
-    total = np.zeros((*left.shape, right.shape[-1]))
-    power = np.ones_like(right)
-    for _ in range(n):
-        total = left[..., :, None] * total + power[..., None, :]
-        power = power * right
-    return total
-
-
 def eigensystem(W: ArrayLike, depth: SupportsIndex) -> Eigensystem:
     """Eigenvalues and eigenvectors of the implicit preconditioner (Corollary 1), null spaces included."""
-    W, n = matrix("W", W), whole_depth(depth)
+    W, n = arguments.matrices("W", W), arguments.count("depth", depth)
     U, s, Vt = np.linalg.svd(W)
     a = s ** (2 / n)
     left, right = (np.concatenate([a, np.zeros((*a.shape[:-1], d - a.shape[-1]))], -1) for d in W.shape[-2:])
@@ -84,10 +75,17 @@ def field(W: ArrayLike, grad: ArrayLike, depth: SupportsIndex, *, rank: int | No
         depth: n ≥ 1.
         rank: where the rank of W is known: singular values beyond it are taken to be exactly zero.
     """
-    W, n = matrix("W", W), whole_depth(depth)
-    G = matrix("grad", grad, W.shape)
+    W, n = arguments.matrices("W", W), arguments.count("depth", depth)
+    G = arguments.matrices("grad", grad, W.shape)
+    if rank is not None:
+        rank = arguments.count("rank", rank, 0, min(W.shape[-2:]))
     if W.shape[-2] > W.shape[-1]:
-        return np.swapaxes(field(np.swapaxes(W, -1, -2), np.swapaxes(G, -1, -2), n, rank=rank), -1, -2)
+        return np.swapaxes(_field(np.swapaxes(W, -1, -2), np.swapaxes(G, -1, -2), n, rank), -1, -2)
+    return _field(W, G, n, rank)
+
+
+def _field(W: Array, G: Array, n: int, rank: int | None) -> Array:
+    """:func:`field` of maps that have no more rows than columns."""
     U, s, Vt = np.linalg.svd(W, full_matrices=False)
     if rank is not None:
         s[..., rank:] = 0.0
@@ -109,11 +107,11 @@ def field_one_output(w: ArrayLike, grad: ArrayLike, depth: SupportsIndex) -> Arr
         grad: ∇ℓ(w), of the same shape.
         depth: n ≥ 1.
     """
-    n = whole_depth(depth)
-    w = matrix("w", np.asarray(w, dtype=np.float64)[..., None, :])[..., 0, :]
-    g = matrix("grad", np.asarray(grad, dtype=np.float64)[..., None, :])[..., 0, :]
+    n, w, g = arguments.count("depth", depth), arguments.real("w", w), arguments.real("grad", grad)
+    if w.ndim == 0 or w.shape[-1] == 0:
+        raise ValueError(f"w must be a vector of at least one number, or a stack of them; got shape {w.shape}")
     if g.shape != w.shape:
-        raise ValueError(f"grad must have the shape of w, {w.shape}; got {g.shape}")
+        raise ValueError(f"grad must be of the shape {w.shape} of w; got {g.shape}")
     size = np.linalg.norm(w, axis=-1, keepdims=True)
     unit = w / np.where(size > 0, size, 1.0)
     along = np.sum(unit * g, axis=-1, keepdims=True) * unit
@@ -130,10 +128,8 @@ def field_symmetric(Ws: ArrayLike, grad: ArrayLike) -> Array:
         Ws: the symmetric product, `(…, d, d)`.
         grad: ∇ℓ(W_s) over all matrices, of the same shape, symmetric or not.
     """
-    Ws = matrix("Ws", Ws)
-    G = matrix("grad", grad, Ws.shape)
-    if Ws.shape[-1] != Ws.shape[-2]:
-        raise ValueError(f"Ws must be square; got shape {Ws.shape}")
+    Ws = arguments.square("Ws", Ws)
+    G = arguments.matrices("grad", grad, Ws.shape)
     half = (G + np.swapaxes(G, -1, -2)) @ Ws
     return -half - np.swapaxes(half, -1, -2)
 
@@ -164,13 +160,12 @@ def trajectory(
     Returns:
         W at the times, `(T, outputs, inputs)`.
     """
-    n, W0 = whole_depth(depth), matrix("W0", W0)
-    matrix("gradient(W0)", gradient(W0), W0.shape)
+    n, W0 = arguments.count("depth", depth), arguments.matrix("W0", W0)
+    arguments.matrix("gradient(W0)", arguments.function("gradient", gradient)(W0), W0.shape)
     U, s, Vt = np.linalg.svd(W0, full_matrices=False)
     full = s.size
-    r = int(np.sum(s > ROUNDING * max(W0.shape) * s[0])) if rank is None else rank
-    if not 0 <= r <= full:
-        raise ValueError(f"rank must lie between 0 and {full}; got {r}")
+    known = int(np.sum(s > ROUNDING * max(W0.shape) * s[0])) if rank is None else rank
+    r = arguments.count("rank", known, 0, full)
     if n == 1 or r == full:
         return integrate(times, [W0], lambda W: [field(W, gradient(W), n)], method, rtol, atol)[0]
 
@@ -192,8 +187,8 @@ def trajectory_symmetric(
     times: ArrayLike, Ws0: ArrayLike, gradient: Gradient, *, rtol: float = 1e-10, atol: float = 1e-14
 ) -> Array:
     """Solve the symmetric dynamics of Exercise 2 from W_s(0) = Ws0; arguments as in :func:`trajectory`."""
-    Ws0 = matrix("Ws0", Ws0)
-    matrix("gradient(Ws0)", gradient(Ws0), Ws0.shape)
+    Ws0 = arguments.matrix("Ws0", arguments.square("Ws0", Ws0))
+    arguments.matrix("gradient(Ws0)", arguments.function("gradient", gradient)(Ws0), Ws0.shape)
     return integrate(times, [Ws0], lambda W: [field_symmetric(W, gradient(W))], "DOP853", rtol, atol)[0]
 
 
@@ -221,7 +216,9 @@ def trajectory_from_layers(
     Raises:
         ValueError: if the layers are not balanced (Assumption 1), with the measured violation.
     """
-    layers = chain(layers)
+    layers = arguments.layers(layers)
+    tolerance = arguments.number("tolerance", tolerance, least=0)
+    allow_unbalanced = arguments.truth("allow_unbalanced", allow_unbalanced)
     measured = unbalancedness(layers)
     size = max(float(np.sum(W**2)) for W in layers)
     if measured > tolerance * size and not allow_unbalanced:
@@ -231,44 +228,3 @@ def trajectory_from_layers(
             "layers, or pass allow_unbalanced=True for a forecast that disregards it"
         )
     return Forecast(trajectory(times, product(layers), gradient, len(layers), rtol=rtol, atol=atol), measured)
-
-
-def outside(frame: Array, columns: Array) -> Array:
-    """What of the columns lies outside the span of a frame.
-
-    The frame is not taken to be exactly orthonormal: `columns − frame frameᵀ columns` would let the rounding in its
-    Gram matrix grow exponentially along a flow, whereas frames that move by this keep their Gram matrix.
-    """
-    if frame.shape[0] == frame.shape[1]:
-        return np.zeros_like(columns)
-    return columns - frame @ np.linalg.solve(frame.T @ frame, frame.T @ columns)
-
-
-def integrate(
-    times: ArrayLike,
-    start: Sequence[Array],
-    velocity: Callable[..., Sequence[Array]],
-    method: Method,
-    rtol: float,
-    atol: float,
-) -> list[Array]:
-    """Integrate a tuple of matrices from time 0; one array of leading length T for each."""
-    t = np.asarray(times, dtype=np.float64)
-    if t.ndim != 1 or t.size == 0 or not np.isfinite(t).all() or t[0] < 0 or np.any(np.diff(t) < 0):
-        raise ValueError(f"times must be a 1-D array of finite, rising times of at least 0; got {times!r}")
-    cuts = np.cumsum([x.size for x in start])[:-1]
-
-    def parts(y: Array) -> list[Array]:
-        return [p.reshape(*p.shape[:-1], *x.shape) for p, x in zip(np.split(y, cuts, -1), start, strict=True)]
-
-    def slope(_: float, y: Array) -> Array:
-        return np.concatenate([v.ravel() for v in velocity(*parts(y))])
-
-    y0 = np.concatenate([x.ravel() for x in start])
-    if t[-1] == 0:
-        return parts(np.tile(y0, (t.size, 1)))
-    unique, back = np.unique(t, return_inverse=True)
-    solution = solve_ivp(slope, (0.0, t[-1]), y0, method=method, t_eval=unique, rtol=rtol, atol=atol)
-    if not solution.success:
-        raise RuntimeError(f"the flow could not be followed to t = {t[-1]:.6g}: {solution.message}")
-    return parts(solution.y.T[back])

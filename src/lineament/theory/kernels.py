@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..core import arguments
+from ..core.arguments import Array
 from .activations import Activation, resolve
 from .dual_activations import dual
 from .dual_grid import grid_dual
 
-Array = NDArray[np.float64]
 AnyActivation = str | Activation | Callable[[Array], Array]
 
 
@@ -47,7 +48,7 @@ def infinite(x: ArrayLike, y: ArrayLike | None = None, *, activation: AnyActivat
         hidden_layers: L ≥ 0; all L + 1 layers are trained. With none, both kernels are ⟨x, y⟩/d.
     """
     X, Y = _pair(x, y)
-    _count("hidden_layers", hidden_layers, 0, None)
+    hidden_layers = arguments.count("hidden_layers", hidden_layers, 0)
     c = X @ Y.T / X.shape[1]
     # On the diagonal of a symmetric kernel c must equal its variance to the last bit: the angle is then 0.
     p, q = (_mean_square(X), _mean_square(Y)) if y is not None else (np.diag(c).copy(),) * 2
@@ -79,7 +80,7 @@ def circular_cnn(x: ArrayLike, y: ArrayLike | None = None, *, filter_size: int, 
     """
     X, Y = _pair(x, y)
     d = X.shape[1]
-    _count("filter_size", filter_size, 1, d)
+    filter_size = arguments.count("filter_size", filter_size, 1, d)
     phi = resolve(activation)
     nngp, ntk = np.zeros((2, len(X), len(Y)))
     for i in range(d):
@@ -110,7 +111,7 @@ def expansion(activation: AnyActivation, hidden_layers: int) -> Expansion:
         activation: see :func:`lineament.theory.activations.resolve`.
         hidden_layers: L ≥ 0.
     """
-    _count("hidden_layers", hidden_layers, 0, None)
+    hidden_layers = arguments.count("hidden_layers", hidden_layers, 0)
     phi = resolve(activation)
     q, k, k_slope, ntk, ntk_slope = 1.0, 0.0, 1.0, 0.0, 1.0
     for _ in range(hidden_layers):
@@ -141,24 +142,8 @@ def _mean_square(X: Array) -> Array:
 
 
 def _pair(x: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array]:
-    X = _examples("x", x)
-    Y = X if y is None else _examples("y", y)
+    X = arguments.matrix("x", x)
+    Y = X if y is None else arguments.matrix("y", y)
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"x and y must have as many columns, got shapes {X.shape} and {Y.shape}")
+        raise ValueError(f"y must be of as many columns as x, {X.shape[1]}; got shape {Y.shape}")
     return X, Y
-
-
-def _examples(name: str, given: ArrayLike) -> Array:
-    X = np.asarray(given, dtype=np.float64)
-    if X.ndim != 2 or not X.size or not np.isfinite(X).all():
-        raise ValueError(
-            f"{name} must be a non-empty matrix of finite numbers, one example a row; got shape {X.shape}"
-        )
-    return X
-
-
-def _count(name: str, given: int, least: int, most: int | None) -> None:
-    if not isinstance(given, int | np.integer) or given < least or (most is not None and given > most):
-        raise ValueError(
-            f"{name} must be a whole number of at least {least}{f' and at most {most}' if most else ''}; got {given}"
-        )

@@ -35,11 +35,12 @@ interlacing it lies between half the least and half the second least eigenvalue 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from scipy.linalg import solve_sylvester
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 
 class Path(NamedTuple):
@@ -73,15 +74,10 @@ def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol:
         S: XᵀX, ``(d, d)``, positive definite: what the examples do not span would be no interpolation problem.
         rtol: relative tolerance of the integrator.
     """
-    times = np.asarray(t, dtype=np.float64)
-    A, B, S = _matrix("W1", W1), _matrix("W2", W2), _definite(S)
+    times, rtol = arguments.rising("t", t, least=0), arguments.number("rtol", rtol, above=0, below=1)
+    A, B, S = arguments.matrix("W1", W1), arguments.matrix("W2", W2), _definite(S)
     if B.shape[1] != len(A) or A.shape[1] != len(S):
-        raise ValueError(
-            f"W1 (h × d), W2 (k × h) and S (d × d) must fit together, got {A.shape}, {B.shape} and {S.shape}"
-        )
-    rising = times.ndim == 1 and times.size > 0 and times[0] >= 0 and bool(np.all(np.diff(times) > 0))
-    if not (rising and np.all(np.isfinite(times))):
-        raise ValueError(f"t must be rising, finite times from 0 on, got {times}")
+        raise ValueError(f"W1, W2 and S must be h × d, k × h and d × d; got {A.shape}, {B.shape} and {S.shape}")
     k, trace, cut = len(B), np.trace(S), A.size
 
     def field(_: float, z: Array) -> Array:
@@ -93,8 +89,13 @@ def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol:
 
     start = np.concatenate([A.ravel(), B.ravel()])
     atol = 1e-3 * rtol * max(np.abs(start).max(), np.finfo(float).tiny)
-    found = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=rtol, atol=atol) if times[-1] > 0 else None
-    states = start[:, None] if found is None else found.y
+    if times[-1] == 0:
+        states = start[:, None]
+    else:
+        solution = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=rtol, atol=atol)
+        if not solution.success:
+            raise RuntimeError(f"the slow flow could not be followed to t = {times[-1]:.6g}: {solution.message}")
+        states = solution.y
     return Path(states[:cut].T.reshape(-1, *A.shape), states[cut:].T.reshape(-1, *B.shape))
 
 
@@ -105,9 +106,10 @@ def line(beta: ArrayLike, S: ArrayLike) -> Line:
         beta: β∗, ``(d,)``, not zero.
         S: XᵀX, ``(d, d)``, positive definite.
     """
-    beta, S = np.asarray(beta, dtype=np.float64), _definite(S)
-    if beta.shape != (len(S),) or not np.all(np.isfinite(beta)) or not beta.any():
-        raise ValueError(f"beta must be {len(S)} finite numbers, not all zero, got {beta}")
+    S = _definite(S)
+    beta = arguments.vector("beta", beta, len(S))
+    if not beta.any():
+        raise ValueError("beta must be numbers of which one is not zero; got zeros")
     square = np.sqrt(beta @ S @ beta / np.trace(S))
     u = S @ beta / (2 * square)
     A = np.block([[-S / 2, u[:, None]], [u[None], np.full((1, 1), -np.trace(S) / 2)]])
@@ -115,20 +117,11 @@ def line(beta: ArrayLike, S: ArrayLike) -> Line:
     return Line(float(np.linalg.norm(beta)) / second, second, -np.linalg.eigvalsh(A)[-2::-1])
 
 
-def _matrix(name: str, given: ArrayLike) -> Array:
-    matrix = np.asarray(given, dtype=np.float64)
-    if matrix.ndim != 2 or not matrix.size or not np.all(np.isfinite(matrix)):
-        raise ValueError(f"{name} must be a non-empty matrix of finite numbers, got shape {matrix.shape}: {matrix}")
-    return matrix
-
-
 def _definite(given: ArrayLike) -> Array:
-    S = _matrix("S", given)
-    if S.shape[0] != S.shape[1] or np.abs(S - S.T).max() > 1e-12 * np.abs(S).max():
-        raise ValueError(f"S must be symmetric, as XᵀX is, got shape {S.shape}: {S}")
+    S = arguments.matrix("S", arguments.square("S", given))
+    if np.abs(S - S.T).max() > 1e-12 * np.abs(S).max():
+        raise ValueError(f"S must be symmetric, as XᵀX is; got entries that differ by {np.abs(S - S.T).max():.3g}")
     least, largest = np.linalg.eigvalsh(S)[[0, -1]]
     if not least > len(S) * np.finfo(float).eps * largest:
-        raise ValueError(
-            f"S must be positive definite (examples that span the inputs), got a least eigenvalue {least}"
-        )
+        raise ValueError(f"S must be positive definite: examples that span the inputs; got an eigenvalue {least:.3g}")
     return S

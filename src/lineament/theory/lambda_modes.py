@@ -25,9 +25,10 @@ No term is negative, and PN = λ² gives the smaller of P and N from the larger:
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 
 class LayerValues(NamedTuple):
@@ -102,10 +103,8 @@ def laziness(target: ArrayLike, start: ArrayLike, balance: ArrayLike, change: Ar
 
     All arguments broadcast; ``change`` is above 0. The share is 1 where there is nothing to learn.
     """
-    target, start, balance = _checked(target=target, start=start, balance=balance)
-    (change,) = _checked(change=change)
-    if not np.all(change > 0):
-        raise ValueError(f"change must hold numbers above 0, got {change[~(change > 0)].flat[0]}")
+    change = arguments.real("change", change, above=0)
+    target, start, balance, change = _checked(target=target, start=start, balance=balance, change=change)
     origin, distance = np.where(target < start, -start, start), np.abs(target - start)
     k0 = np.hypot(balance, 2 * start)
     up = k0 / 2 * np.sqrt(change * (2 + change))
@@ -140,14 +139,9 @@ def final_layer_singular_values(target_singular_values: ArrayLike, gamma: float,
     Returns:
         d singular values of W1, and those of W2 that belong to the given values.
     """
-    (values,) = _checked(target_singular_values=target_singular_values)
-    if values.ndim != 1 or np.any(values < 0) or values.size > input_size:
-        raise ValueError(
-            "target_singular_values must be 1-D, none negative and no more than input_size; "
-            f"got input_size = {input_size} and {values}"
-        )
-    if not (np.isfinite(gamma) and gamma >= 0):
-        raise ValueError(f"gamma must be a finite number of at least 0, got {gamma}")
+    values = arguments.vector("target_singular_values", target_singular_values, least=0)
+    gamma = arguments.number("gamma", gamma, least=0)
+    input_size = arguments.count("input_size", input_size, values.size)
     values = np.sort(np.pad(values, (0, input_size - values.size)))[::-1]
     first = np.sqrt(np.hypot(values, gamma) + gamma)
     second = np.divide(values, first, out=np.zeros_like(values), where=first > 0)
@@ -190,16 +184,10 @@ def _square(sigma: Array, scale: Array) -> Array:
 
 
 def _checked(**given: ArrayLike) -> list[Array]:
-    """The arguments as float64; a ValueError names what is not allowed."""
-    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in given.items()}
-    for name, array in arrays.items():
-        good = array >= 0 if name == "t" else np.isfinite(array)
-        if not np.all(good):
-            allowed = "times of at least 0" if name == "t" else "finite numbers"
-            raise ValueError(f"{name} must hold {allowed}, got {array[~good].flat[0]}")
-    try:
-        np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    except ValueError:
-        shapes = {name: array.shape for name, array in arrays.items()}
-        raise ValueError(f"the arguments must broadcast with each other, got shapes {shapes}") from None
+    """The arguments as float64 that broadcast; only times may be infinite."""
+    arrays = {
+        name: arguments.real(name, value, least=0, infinite=True) if name == "t" else arguments.real(name, value)
+        for name, value in given.items()
+    }
+    arguments.together(**arrays)
     return list(arrays.values())

@@ -17,9 +17,11 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.theory.circulation import HessianProduct
-from lineament.theory.end_to_end import Gradient
-from lineament.theory.layers import Array, Layers, balanced, chain, matrix, product, whole_depth
+from ..core import arguments
+from ..core.arguments import Array, Layers
+from .circulation import HessianProduct
+from .end_to_end import Gradient
+from .layers import balanced, product
 
 Loss = Callable[[Array], float]
 
@@ -39,9 +41,9 @@ class Segment(NamedTuple):
 
 def objective_gradient(layers: Sequence[ArrayLike], gradient: Gradient) -> Layers:
     """∂φ/∂W_j = W_{n:j+1}ᵀ ∇ℓ(W) W_{j−1:1}ᵀ for every layer (proof of Lemma 1)."""
-    layers = chain(layers)
+    W, layers = product(layers), arguments.layers(layers)
     below, above = products(layers)
-    G = matrix("gradient(W)", gradient(product(layers)))
+    G = arguments.matrix("gradient(W)", arguments.function("gradient", gradient)(W), W.shape)
     return tuple(a.T @ G @ b.T for a, b in zip(above, below, strict=True))
 
 
@@ -49,9 +51,10 @@ def objective_hvp(
     layers: Sequence[ArrayLike], directions: Sequence[ArrayLike], gradient: Gradient, hvp: HessianProduct
 ) -> Layers:
     """The Hessian of φ applied to directions (D_1, …, D_n), by the product rule, from ∇ℓ(W) and ∇²ℓ(W)[·]."""
-    layers, D = chain(layers), chain(directions)
+    layers, D = arguments.layers(layers), arguments.layers(directions, "directions")
     if [W.shape for W in layers] != [d.shape for d in D]:
-        raise ValueError(f"directions must have the shapes {[W.shape for W in layers]}; got {[d.shape for d in D]}")
+        raise ValueError(f"directions must be of shapes {[W.shape for W in layers]}; got {[d.shape for d in D]}")
+    gradient, hvp = arguments.function("gradient", gradient), arguments.function("hvp", hvp)
     below, above = products(layers)
     d_below = [np.zeros_like(below[0])]
     for W, d, b in zip(layers[:-1], D[:-1], below[:-1], strict=True):
@@ -60,7 +63,8 @@ def objective_hvp(
     for W, d, a in zip(layers[:0:-1], D[:0:-1], above[:0:-1], strict=True):
         d_above.insert(0, d_above[0] @ W + a @ d)
     W, change = product(layers), sum(a @ d @ b for a, d, b in zip(above, D, below, strict=True))
-    G, H = matrix("gradient(W)", gradient(W), W.shape), matrix("hvp(W, D)", hvp(W, np.asarray(change)), W.shape)
+    G = arguments.matrix("gradient(W)", gradient(W), W.shape)
+    H = arguments.matrix("hvp(W, D)", hvp(W, np.asarray(change)), W.shape)
     return tuple(
         da.T @ G @ b.T + a.T @ H @ b.T + a.T @ G @ db.T
         for a, b, da, db in zip(above, below, d_above, d_below, strict=True)
@@ -69,7 +73,7 @@ def objective_hvp(
 
 def hessian(layers: Sequence[ArrayLike], gradient: Gradient, hvp: HessianProduct) -> Array:
     """The Hessian of φ as a dense symmetric matrix over all weights, first layer first, each row by row."""
-    layers = chain(layers)
+    layers = arguments.layers(layers)
     size = sum(W.size for W in layers)
     columns = [flatten(objective_hvp(layers, unflatten(e, layers), gradient, hvp)) for e in np.eye(size)]
     return (np.stack(columns) + np.stack(columns, axis=1)) / 2
@@ -86,26 +90,22 @@ def nonconvexity_segment(
         depth: n ≥ 2.
         widths: (inputs, …, outputs); by default hidden layers of the smaller side.
     """
-    W, n = matrix("W", W), whole_depth(depth)
-    if n < 2:
-        raise ValueError("depth must be at least 2: with one layer the objective is the loss itself")
-    widths = (W.shape[1], *([min(W.shape)] * (n - 1)), W.shape[0]) if widths is None else widths
+    W, n = arguments.matrix("W", W), arguments.count("depth", depth, 2)
+    plain = (W.shape[1], *([min(W.shape)] * (n - 1)), W.shape[0])
+    widths = plain if widths is None else arguments.counts("widths", widths)
     if len(widths) != n + 1:
-        raise ValueError(f"widths must hold {n + 1} numbers for depth {n}; got {tuple(widths)}")
-    here, origin = float(loss(W)), float(loss(np.zeros_like(W)))
+        raise ValueError(f"widths must be {n + 1} numbers for depth {n}; got {widths}")
+    loss = arguments.function("loss", loss)
+    here, origin = arguments.number("loss(W)", loss(W)), arguments.number("loss(0)", loss(np.zeros_like(W)))
     if here == origin:
         raise ValueError(
-            f"W must have another loss than the zero map; both are {origin:.6g}. φ is convex if ℓ is constant"
+            f"W must be of another loss than the zero map, as φ is convex if ℓ is constant; got {origin:.6g} for both"
         )
     if here < origin:
         first, second, *rest = balanced(W, widths)
         ends = (first, second, *rest), (-first, -second, *rest)
     else:
-        c = 2.0**0.5
-        while here - loss(W / c**2) < (here - origin) / 2:
-            c *= 2.0**0.5
-            if c > 1e8:
-                raise ValueError("loss must be continuous at the zero map, which W/c² does not seem to approach")
+        c = _shrinkage(loss, W, here, origin)
         a = c + (c * c - 1) ** 0.5
         first, second, *rest = balanced(W / c**2, widths)
         ends = (a * first, second / a, *rest), (first / a, a * second, *rest)
@@ -113,8 +113,19 @@ def nonconvexity_segment(
     return Segment(*ends, float(middle - (loss(product(ends[0])) + loss(product(ends[1]))) / 2))
 
 
+def _shrinkage(loss: Loss, W: Array, here: float, origin: float) -> float:
+    """A c > 1 at which ℓ(W/c²) lies nearer to ℓ(0) than to ℓ(W)."""
+    c = 2.0**0.5
+    while here - loss(W / c**2) < (here - origin) / 2:
+        c *= 2.0**0.5
+        if c > 1e8:
+            raise ValueError("loss must be continuous at the zero map; got values of W/c² that do not approach it")
+    return c
+
+
 def products(layers: Layers) -> tuple[list[Array], list[Array]]:
-    """W_{j−1:1} and W_{n:j+1} for every j, identities at the ends."""
+    """Return W_{j−1:1} and W_{n:j+1} for every j, identities at the ends."""
+    layers = arguments.layers(layers)
     below, above = [np.eye(layers[0].shape[1])], [np.eye(layers[-1].shape[0])]
     for W in layers[:-1]:
         below.append(W @ below[-1])
@@ -125,10 +136,12 @@ def products(layers: Layers) -> tuple[list[Array], list[Array]]:
 
 def flatten(layers: Sequence[Array]) -> Array:
     """All weights as one vector, first layer first, each row by row."""
-    return np.concatenate([W.ravel() for W in layers])
+    return np.concatenate([W.ravel() for W in arguments.layers(layers)])
 
 
 def unflatten(vector: Array, like: Layers) -> Layers:
     """The inverse of :func:`flatten`, for layers of these shapes."""
+    like = arguments.layers(like, "like")
+    vector = arguments.vector("vector", vector, sum(W.size for W in like))
     parts = np.split(vector, np.cumsum([W.size for W in like])[:-1])
     return tuple(part.reshape(W.shape) for part, W in zip(parts, like, strict=True))

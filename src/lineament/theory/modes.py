@@ -34,10 +34,11 @@ time is known to that many units in the last place and no better. The time of th
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import exprel
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 _SEAM = 2.0  # v at which the far series hands over to the near quadrature
 _TERMS = 20  # e^{−2·20} < 1e-17
@@ -92,27 +93,19 @@ def time_to(value: ArrayLike, target: ArrayLike, start: ArrayLike, depth: ArrayL
 
 
 def _checked(target: ArrayLike, start: ArrayLike, depth: ArrayLike, **first: ArrayLike) -> list[Array]:
-    """Everything as float64, the keyword argument first; a ValueError names what is out of range."""
-    arrays = []
-    for name, given in {**first, "target": target, "start": start, "depth": depth}.items():
-        array = np.asarray(given, dtype=np.float64)
-        least, endless = (1.0, True) if name == "depth" else (0.0, name == "t")
-        good = (array >= least) & (endless | np.isfinite(array))
-        if not np.all(good):
-            allowed = f"{'numbers' if endless else 'finite numbers'} of at least {least:g}"
-            raise ValueError(f"{name} must hold {allowed}, got {array[~good].flat[0]}")
-        arrays.append(array)
-    return arrays
+    """Everything as float64, the keyword argument first; times and depths may be infinite."""
+    arrays = {name: arguments.real(name, given, least=0, infinite=name == "t") for name, given in first.items()}
+    arrays["target"] = arguments.real("target", target, least=0)
+    arrays["start"] = arguments.real("start", start, least=0)
+    arrays["depth"] = arguments.real("depth", depth, least=1, infinite=True)
+    arguments.together(**arrays)
+    return list(arrays.values())
 
 
-def _in_chunks(kernel: Callable[..., Array], *arguments: Array) -> Array:
+def _in_chunks(kernel: Callable[..., Array], *arrays: Array) -> Array:
     """Applies a kernel of 1-d arrays over the broadcast arguments, a bounded number of elements at a time."""
-    shapes = [argument.shape for argument in arguments]
-    try:
-        shape = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(f"the four arguments must broadcast with each other, got shapes {shapes}") from None
-    flat = [np.broadcast_to(argument, shape).flat for argument in arguments]
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    flat = [np.broadcast_to(array, shape).flat for array in arrays]
     out = np.empty(int(np.prod(shape)))
     with np.errstate(all="ignore"):  # limits pass through 0/0 and inf − inf in branches not taken
         for i in range(0, out.size, _CHUNK):
@@ -137,8 +130,8 @@ def _coordinates(target: Array, start: Array, depth: Array) -> tuple[Array, Arra
     if np.any(lost):
         i = np.flatnonzero(lost)[0]
         raise ValueError(
-            f"start {start[i]:g} and target {target[i]:g} at depth {depth[i]:g} overflow float64: "
-            "keep start/target between 1e-304 and 1e152, and the initial speed representable"
+            "start and target must be such that start/target lies between 1e-304 and 1e152 and the initial speed does "
+            f"not overflow; got start {start[i]:g} and target {target[i]:g} at depth {depth[i]:g}"
         )
     return np.where(below, -1.0, 1.0), a, odds, v0, rate
 

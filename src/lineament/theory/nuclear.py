@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from ..core import arguments
+
 Matrix = np.ndarray
 
 
@@ -54,13 +56,13 @@ def least_nuclear_sensing(A: ArrayLike, y: ArrayLike, accuracy: float = 1e-5) ->
         y: Their values, of shape (m,).
         accuracy: The largest certified relative gap allowed.
     """
-    A, y = _finite("A", A, 3), _finite("y", y, 1)
-    if len(A) != len(y) or not len(y):
-        raise ValueError(f"A and y must hold equally many measurements, at least one; got {len(A)} and {len(y)}")
+    A, y, accuracy = arguments.matrices("A", A), arguments.vector("y", y), _accuracy(accuracy)
+    if A.ndim != 3 or len(A) != len(y):
+        raise ValueError(f"A must be {len(y)} measurements (m, outputs, inputs), one for each of y; got {A.shape}")
     flat = A.reshape(len(A), -1)
     fitted, *_ = np.linalg.lstsq(flat, y, rcond=None)
     if np.abs(flat @ fitted - y).max() > 1e-9 * max(1.0, np.abs(y).max()):
-        raise ValueError("y must be values that some matrix has: no matrix fits these measurements")
+        raise ValueError("y must be measurements of some matrix; got values that no matrix fits")
 
     def fit(W: Matrix) -> Matrix:
         correction, *_ = np.linalg.lstsq(flat, y - flat @ W.ravel(), rcond=None)
@@ -81,17 +83,13 @@ def least_nuclear_completion(
         shape: The shape of the matrix.
         accuracy: The largest certified relative gap allowed.
     """
-    i, j, y = np.asarray(rows), np.asarray(columns), _finite("values", values, 1)
-    for name, index, size in (("rows", i, shape[0]), ("columns", j, shape[1])):
-        if index.shape != y.shape or not np.issubdtype(index.dtype, np.integer):
-            raise ValueError(f"{name} must be {len(y)} integers, one for each value; got {index.dtype} {index.shape}")
-        if index.size and (index.min() < 0 or index.max() >= size):
-            raise ValueError(f"{name} must lie in 0..{size - 1}; got {index.min()}..{index.max()}")
-    if not len(y):
-        raise ValueError("values must hold at least one observed entry")
+    y, sides, accuracy = arguments.vector("values", values), arguments.counts("shape", shape), _accuracy(accuracy)
+    if len(sides) != 2:
+        raise ValueError(f"shape must be two numbers, rows and columns; got {sides}")
+    i, j = arguments.indices("rows", rows, y.size, sides[0]), arguments.indices("columns", columns, y.size, sides[1])
     flat = i * shape[1] + j
     if len(np.unique(flat)) < len(flat):
-        raise ValueError("rows and columns must name each observed entry once; some are named more than once")
+        raise ValueError("rows and columns must be of entries that differ; got an entry more than once")
 
     def fit(W: Matrix) -> Matrix:
         W = W.copy()
@@ -105,18 +103,16 @@ def least_nuclear_completion(
 def _solve(
     A: sparse.csr_array, y: np.ndarray, shape: tuple[int, ...], fit: Callable[[Matrix], Matrix], accuracy: float
 ) -> LeastNuclear:
-    if not 0 < accuracy < 1:
-        raise ValueError(f"accuracy must lie between 0 and 1; got {accuracy}")
     size = np.abs(y).max()
     if size == 0:
         return LeastNuclear(np.zeros(shape), 0.0, 0.0, np.zeros(len(y)), 0.0)
     # The problem is scaled so that the solvers' tolerances mean the same for any y.
     gap = 1.0
     for solver, options in _attempts(shape, accuracy):
-        found = _certify(*_programme(A, y / size, shape, solver, options), A, y, shape, size, fit)
-        if found.gap <= accuracy:
-            return found
-        gap = min(gap, found.gap)
+        solution = _certify(*_programme(A, y / size, shape, solver, options), A, y, shape, size, fit)
+        if solution.gap <= accuracy:
+            return solution
+        gap = min(gap, solution.gap)
     raise RuntimeError(f"the least nuclear norm was found only within a relative gap of {gap:.2g}")
 
 
@@ -167,10 +163,5 @@ def _certify(
     return LeastNuclear(W, float(np.linalg.norm(W, "nuc")), float(multipliers @ y), multipliers, float(residual))
 
 
-def _finite(name: str, value: ArrayLike, ndim: int) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s); got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite")
-    return array
+def _accuracy(accuracy: float) -> float:
+    return arguments.number("accuracy", accuracy, above=0, below=1)

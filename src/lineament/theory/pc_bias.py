@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .layers import Array, chain, matrix, product
+from ..core import arguments
+from ..core.arguments import Array
+from .layers import product
 
 
 class Scales(NamedTuple):
@@ -22,9 +24,9 @@ class Scales(NamedTuple):
 
 def error_matrix(W: ArrayLike, sxx: ArrayLike, syx: ArrayLike) -> Array:
     """`Er = WΣ_XX − Σ_YX` (eq. 1)."""
-    W = matrix("W", W)
-    outputs, inputs = W.shape
-    return W @ matrix("sxx", sxx, (inputs, inputs)) - matrix("syx", syx, (outputs, inputs))
+    W = arguments.matrix("W", W)
+    inputs = W.shape[1]
+    return W @ arguments.matrix("sxx", sxx, (inputs, inputs)) - arguments.matrix("syx", syx, W.shape)
 
 
 def optimum(sxx: ArrayLike, syx: ArrayLike) -> Array:
@@ -32,10 +34,8 @@ def optimum(sxx: ArrayLike, syx: ArrayLike) -> Array:
 
     §3.2 prints `W_opt = YXᵀ(XXᵀ)`, without the inverse.
     """
-    S = matrix("sxx", sxx)
-    M = matrix("syx", syx)
-    if S.shape != (M.shape[1], M.shape[1]):
-        raise ValueError(f"sxx must have shape {(M.shape[1],) * 2} to go with syx; got {S.shape}")
+    M = arguments.matrix("syx", syx)
+    S = arguments.matrix("sxx", sxx, (M.shape[1], M.shape[1]))
     return M @ np.linalg.pinv(S, hermitian=True)
 
 
@@ -44,7 +44,7 @@ def scale_matrices(layers: Sequence[ArrayLike]) -> Scales:
 
     `A_l = P Pᵀ` with `P = W_L ⋯ W_{l+1}` and `B_l = QᵀQ` with `Q = W_{l−1} ⋯ W_1`; the identity for l = L and l = 1.
     """
-    matrices = chain(layers)
+    matrices = arguments.layers(layers)
     right = [np.eye(matrices[0].shape[1])]
     for W in matrices[:-1]:
         right.append(W @ right[-1])
@@ -54,18 +54,19 @@ def scale_matrices(layers: Sequence[ArrayLike]) -> Scales:
     return Scales(np.stack([P @ P.T for P in left[::-1]]), np.stack([Q.T @ Q for Q in right]))
 
 
-def one_step(layers: Sequence[ArrayLike], sxx: ArrayLike, syx: ArrayLike, step: float) -> Array:
+def one_step(layers: Sequence[ArrayLike], sxx: ArrayLike, syx: ArrayLike, step_size: float) -> Array:
     """The map after one step of descent up to O(μ²), `W − μ Σ_l A_l Er B_l` (Theorem 1, eq. 6)."""
     W = product(layers)
     A, B = scale_matrices(layers)
-    return W - step * np.einsum("lab,bc,lcd->ad", A, error_matrix(W, sxx, syx), B)
+    step_size = arguments.number("step_size", step_size, above=0)
+    return W - step_size * np.einsum("lab,bc,lcd->ad", A, error_matrix(W, sxx, syx), B)
 
 
 def isometric_variances(widths: Sequence[int]) -> Array:
     """The variances of Definition 3: `2/(m_{l−1} + m_l)` inside, `1/m_1` first and `1/m_{L−1}` last; L ≥ 2."""
     m = _widths(widths)
     if len(m) < 3:
-        raise ValueError(f"Definition 3 needs a hidden layer: at least three widths; got {tuple(widths)}")
+        raise ValueError(f"widths must be at least three, as Definition 3 needs a hidden layer; got {tuple(widths)}")
     inner = 2 / (m[1:-2] + m[2:-1])
     return np.concatenate([[1 / m[1]], inner, [1 / m[-2]]])
 
@@ -108,8 +109,7 @@ def scale_variances(widths: Sequence[int], variances: ArrayLike, kurtosis: float
         kurtosis: `E w⁴/σ⁴` of the entries: 3 for normal ones, 9/5 for uniform ones.
     """
     m, v = _start(widths, variances)
-    if not (np.isfinite(kurtosis) and kurtosis >= 1):
-        raise ValueError(f"kurtosis must be at least 1, as every distribution's is; got {kurtosis}")
+    kurtosis = arguments.number("kurtosis", kurtosis, least=1)
     alpha, beta = scale_means(widths, variances)
     B = np.array(_moments(m[1:-1], v[:-1], kurtosis))
     A = np.array(_moments(m[1:-1][::-1], v[1:][::-1], kurtosis))[::-1]
@@ -120,7 +120,7 @@ def _moments(fans: Array, variances: Array, kurtosis: float) -> list[tuple[float
     """`E|u|⁴` and `E(u·v)²` before the first of the layers, and after each; a fan is how many entries u gets."""
     excess = kurtosis - 3
     lengths, both, inner, fourth, mixed = 1.0, 1.0, 0.0, 1.0, 0.0
-    found = [(lengths, inner)]
+    moments = [(lengths, inner)]
     for m, variance in zip(fans, variances, strict=True):
         # E(g·u)⁴ and E(g·u)²(g·v)² of one row g of the layer, over σ⁴.
         alone = 3 * lengths + excess * fourth
@@ -133,12 +133,12 @@ def _moments(fans: Array, variances: Array, kurtosis: float) -> list[tuple[float
             scale * alone,
             scale * pair,
         )
-        found.append((lengths, inner))
-    return found
+        moments.append((lengths, inner))
+    return moments
 
 
 def convergence(
-    steps: ArrayLike, d: ArrayLike, start: ArrayLike, moment: ArrayLike, step: float, scale: float
+    steps: ArrayLike, d: ArrayLike, start: ArrayLike, moment: ArrayLike, step_size: float, scale: float
 ) -> Array:
     """The map in principal coordinates after s steps of descent, while the scale matrices keep still (eq. 10).
 
@@ -151,33 +151,30 @@ def convergence(
         d: Eigenvalues of Σ_XX, (component,).
         start: The map W(0) in principal coordinates, (outputs, component).
         moment: M = Σ_YX in principal coordinates, (outputs, component).
-        step: The learning rate μ.
+        step_size: μ > 0.
         scale: `c = Σ_l α_l β_l` of Theorem 3; the depth L under Definition 3.
 
     Returns:
         (time, outputs, component).
     """
-    s = np.atleast_1d(np.asarray(steps, float))
-    d = np.asarray(d, float)
-    W, M = matrix("start", start), matrix("moment", moment)
-    if s.ndim != 1 or not (s >= 0).all() or (s != np.round(s)).any():
-        raise ValueError(f"steps must be whole numbers that are not negative; got {steps}")
-    if d.ndim != 1 or not (np.isfinite(d) & (d >= 0)).all() or W.shape != M.shape or W.shape[1:] != d.shape:
-        raise ValueError(
-            "d (component,) must not be negative, and start and moment be (outputs, component); "
-            f"got shapes {d.shape}, {W.shape} and {M.shape}"
-        )
-    x = step * scale * d
+    s = arguments.vector("steps", np.atleast_1d(arguments.real("steps", steps, least=0)))
+    if (s != np.round(s)).any():
+        raise ValueError(f"steps must be whole numbers; got {s[s != np.round(s)][0]:g}")
+    W = arguments.matrix("start", start)
+    M = arguments.matrix("moment", moment, W.shape)
+    d = arguments.vector("d", d, W.shape[1], least=0)
+    speed = arguments.number("step_size", step_size, above=0) * arguments.number("scale", scale, above=0)
+    x = speed * d
     # λˢ and the sum of the first s powers of λ; for small x by logarithms, so that slow components keep their digits.
     small = (x > 0) & (x < 0.5)
     rate = np.log1p(-np.where(small, x, 0.0))
     power = np.where(small, np.exp(s[:, None] * rate), (1 - x) ** s[:, None])
     gone = np.where(small, -np.expm1(s[:, None] * rate), 1 - power)
-    series = np.where(x > 0, gone / np.where(d > 0, d, 1.0), step * scale * s[:, None])
+    series = np.where(x > 0, gone / np.where(d > 0, d, 1.0), speed * s[:, None])
     return power[:, None, :] * W + series[:, None, :] * M
 
 
-def paired_relu_update(W: ArrayLike, a: ArrayLike, X: ArrayLike, y: ArrayLike, step: float) -> Array:
+def paired_relu_update(W: ArrayLike, a: ArrayLike, X: ArrayLike, y: ArrayLike, step_size: float) -> Array:
     """The first update of a two-layer ReLU network, first layer trained, for many symmetric data (Appendix B.2).
 
     `W(1) − W(0) ≈ −μ [¼ aaᵀWΣ_XX − M̃]`, where row r of M̃ is a_r times the sum of `y_i x_i` in the half-space of w_r.
@@ -189,29 +186,30 @@ def paired_relu_update(W: ArrayLike, a: ArrayLike, X: ArrayLike, y: ArrayLike, s
         a: Last layer (hidden,), in opposite pairs as well.
         X: Examples (n, inputs) from a symmetric distribution.
         y: Labels −1 and +1.
-        step: The learning rate μ; the loss is a sum over examples.
+        step_size: μ; the loss is a sum over examples.
     """
-    W, X = matrix("W", W), matrix("X", X)
-    a, y = np.asarray(a, float), np.asarray(y, float)
-    if a.shape != W.shape[:1] or y.shape != X.shape[:1] or X.shape[1] != W.shape[1]:
-        raise ValueError(f"W {W.shape}, a {a.shape}, X {X.shape} and y {y.shape} do not go together")
+    W, X = arguments.matrix("W", W), arguments.matrix("X", X)
+    a, y = arguments.vector("a", a, len(W)), arguments.vector("y", y, len(X))
+    step_size = arguments.number("step_size", step_size, above=0)
+    if X.shape[1] != W.shape[1]:
+        raise ValueError(f"X must be of as many columns as W, {W.shape[1]}; got shape {X.shape}")
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"y must be labels −1 and +1; got {np.unique(y)[:5]}")
     for name, array in (("W", W), ("a", a)):
         if len(array) % 2 or not np.array_equal(array[0::2], -array[1::2]):
-            raise ValueError(f"{name} must be in opposite pairs: rows 1, 3, … the negatives of rows 0, 2, …")
+            raise ValueError(f"{name} must be opposite pairs: rows 1, 3, … the negatives of rows 0, 2, …; got others")
     half = (X @ W.T >= 0).astype(float)
     sums = (half * y[:, None]).T @ X
-    return -step * (np.outer(a, a @ W @ (X.T @ X)) / 4 - a[:, None] * sums)
+    return -step_size * (np.outer(a, a @ W @ (X.T @ X)) / 4 - a[:, None] * sums)
 
 
 def _widths(widths: Sequence[int]) -> Array:
-    m = np.asarray(widths, float)
-    if m.ndim != 1 or m.size < 2 or not (m >= 1).all() or (m != np.round(m)).any():
-        raise ValueError(f"widths must be at least two whole numbers of at least 1; got {tuple(widths)}")
+    m = np.array(arguments.counts("widths", widths), dtype=np.float64)
+    if m.size < 2:
+        raise ValueError(f"widths must be at least two numbers; got {tuple(widths)}")
     return m
 
 
 def _start(widths: Sequence[int], variances: ArrayLike) -> tuple[Array, Array]:
-    m, v = _widths(widths), np.asarray(variances, float)
-    if v.shape != (m.size - 1,) or not (np.isfinite(v) & (v > 0)).all():
-        raise ValueError(f"variances must be positive, one for each of {m.size - 1} layers; got {variances}")
-    return m, v
+    m = _widths(widths)
+    return m, arguments.vector("variances", variances, m.size - 1, above=0)

@@ -28,14 +28,15 @@ raises a number below one to the power 1/(A − 1) and needs A > 1, which is not
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .phases import checked
+from ..core.arguments import Array
+from .phases import BOUNDS, checked, refuse
 
-Array = NDArray[np.float64]
-
-LARGEST_STEP = 2 * (np.sqrt(2) - 1)
+LARGEST_STEP = 2 * (2**0.5 - 1)
 """Theorem 3 has c below this; there 1 − c − c²/4 = 0."""
+
+_DESCENT = BOUNDS | {"c": {"above": 0, "below": LARGEST_STEP}}
 
 
 def log_bounds(
@@ -53,9 +54,7 @@ def log_bounds(
         target: σj* > 0.
     """
     depth, ratio, s, f, target = checked(depth=depth, ratio=ratio, s=s, f=f, target=target)
-    good = (depth == 2) | (depth >= 3)
-    if not np.all(good):
-        raise ValueError(f"depth must be 2 or at least 3, as in Theorem 2, got {depth[~good].flat[0]}")
+    refuse((depth != 2) & (depth < 3), "depth must be 2 or at least 3, as in Theorem 2; got {:g}", depth)
     two, q = depth == 2, np.where(depth == 2, 1.0, 1 - 2 / depth)
     spread = np.log(s / (ratio * f))
     slow, fast = 1 / ((1 - f) * (ratio - 1)), (1 - s) / (ratio - 1)
@@ -71,9 +70,8 @@ def log_bounds_corrected(
 
     The arguments are those of :func:`log_bounds`. The lower bound is never below the printed one.
     """
-    depth, ratio, s, f, target = checked(depth=depth, ratio=ratio, s=s, f=f, target=target)
-    if np.any(depth < 2):
-        raise ValueError(f"depth must hold numbers of at least 2, got {depth[depth < 2].flat[0]}")
+    limits = BOUNDS | {"depth": {"least": 2, "infinite": True}}
+    depth, ratio, s, f, target = checked(limits, depth=depth, ratio=ratio, s=s, f=f, target=target)
     q = 1 - 2 / depth
     spread = np.log(ratio * f / s)
     begin = np.log(s * target)
@@ -92,7 +90,7 @@ def descent_exponents(ratio: ArrayLike, c: ArrayLike, share: ArrayLike = 1.0) ->
         c: η σ1*, in (0, 2(√2 − 1)).
         share: Ri = σi*/σ1*, in (0, 1].
     """
-    ratio, c, share = _checked_descent(ratio=ratio, c=c, share=share)
+    ratio, c, share = checked(_DESCENT, ratio=ratio, c=c, share=share)
     i, j = c * share, c * share / ratio
     fast_i, slow_i = np.log1p(-i - i**2 / 4), np.log1p(-i + i**2)
     fast_j, slow_j = np.log1p(-j - j**2 / 4), np.log1p(-j + j**2)
@@ -120,19 +118,9 @@ def log_bounds_descent(
         share: Ri = σi*/σ1*, in (0, 1].
         target: σj* > 0.
     """
-    ratio, s, f, c, share, target = _checked_descent(ratio=ratio, s=s, f=f, c=c, share=share, target=target)
+    ratio, s, f, c, share, target = checked(_DESCENT, ratio=ratio, s=s, f=f, c=c, share=share, target=target)
     A, B = descent_exponents(ratio, c, share)
     odds, left = np.log(s / (1 - s)), np.log((1 - f) / f)
     with np.errstate(divide="ignore"):  # A = 1 has no bound
         below = np.log(target / 2) + odds + (left + odds - np.log(2 * ratio)) / (A - 1)
     return below, np.log(target) + odds + (left + odds) / (B - 1)
-
-
-def _checked_descent(**named: ArrayLike) -> tuple[Array, ...]:
-    """As :func:`checked`, with the ranges of Theorem 3 for c and the share."""
-    for name, most, end in (("c", LARGEST_STEP, ")"), ("share", 1.0, "]")):
-        array = np.asarray(named[name], dtype=np.float64)
-        good = (array > 0) & ((array < most) if end == ")" else (array <= most))
-        if not np.all(good):
-            raise ValueError(f"{name} must hold numbers in (0, {most:.6g}{end}, got {array[~good].flat[0]}")
-    return checked(**named)

@@ -21,34 +21,35 @@ C = η σ*^{2−2/N}. Below u = −37 the step of depth two is a constant shift,
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import exprel
 
+from ..core import arguments
+from ..core.arguments import Array
 from . import modes
-from .phases import Timetable, checked, log_threshold
+from .phases import BOUNDS, Timetable, checked, log_threshold, refuse
 
-Array = NDArray[np.float64]
-
+_DESCENT = BOUNDS | {"c": {"above": 0, "most": 1}, "depth": {"least": 2, "infinite": True}}
 _LONGEST = 1_000_000  # steps that are still counted one by one
 _LINEAR = -37.0  # e^{−37} is half a unit in the last place
 _CLOSE, _ROUNDS = 1e-8, 200  # a quadratic iteration whose last move was 1e-8 has arrived; three rounds are usual
 
 
-def advance(sigma: ArrayLike, target: ArrayLike, step: ArrayLike, depth: ArrayLike) -> Array:
+def advance(sigma: ArrayLike, target: ArrayLike, step_size: ArrayLike, depth: ArrayLike) -> Array:
     """One step of gradient descent on the normalised loss (Gissin et al. 2020, eq. 9).
 
-    Lemma 1: from σ ≤ σ* and with step ≤ (1/σ1*)^{2−2/N}, N ≥ 2, the result is at most σ*. In u = σ/σ* and
+    Lemma 1: from σ ≤ σ* and with η ≤ (1/σ1*)^{2−2/N}, N ≥ 2, the result is at most σ*. In u = σ/σ* and
     C = η σ*^{2−2/N} ≤ 1 the new u is at most u e^{u^{1−2/N}(1−u)} ≤ u e^{1−u} ≤ 1. No larger step will do: the slope
     of the map at σ* is 1 − C, so that for C > 1 starts just below the target pass it.
 
     Args:
         sigma: σ > 0.
         target: σ* > 0.
-        step: η > 0.
+        step_size: η > 0.
         depth: N ≥ 1, real or `inf`.
     """
-    sigma, target, step, depth = checked(sigma=sigma, target=target, step=step, depth=depth)
-    push = step * sigma ** (1 - 2 / depth) * (target - sigma)
+    sigma, target, step_size, depth = checked(sigma=sigma, target=target, step_size=step_size, depth=depth)
+    push = step_size * sigma ** (1 - 2 / depth) * (target - sigma)
     return (sigma * np.exp(_times_log1p(depth, push)))[()]
 
 
@@ -93,22 +94,22 @@ def log_threshold_descent(
     shape = target.shape
     ratio, s, f, Ci, Cj, depth = flat = _flat(*settings)
     _refuse_long(_steps_needed(ratio, s, f, Cj, depth))
-    found = np.empty_like(ratio)
+    largest = np.empty_like(ratio)
     left = np.arange(ratio.size)
     high, low = np.log(s), np.log(f)
     while left.size:
         ratio, s, f, Ci, Cj, depth = (array[left] for array in flat)
         low, high = _backward(low, Ci, depth), _backward(high, Cj, depth)
         done = low + np.log(ratio) <= high
-        found[left[done]] = high[done]
+        largest[left[done]] = high[done]
         linear = ~done & (depth == 2) & (low < _LINEAR) & (high < _LINEAR)
         if np.any(linear):
             fast, slow = 2 * np.log1p(Ci[linear] / 2), 2 * np.log1p(Cj[linear] / 2)
             more = np.ceil((low + np.log(ratio) - high)[linear] / (fast - slow))
-            found[left[linear]] = high[linear] - more * slow
+            largest[left[linear]] = high[linear] - more * slow
         on = ~(done | linear)
         left, low, high = left[on], low[on], high[on]
-    return (np.log(target) + found.reshape(shape))[()]
+    return (np.log(target) + largest.reshape(shape))[()]
 
 
 def windows(
@@ -126,8 +127,7 @@ def windows(
     A start is incremental under descent if and only if a_t ≤ σ0 ≤ b_t for some t. The arguments after the first are
     those of :func:`threshold_descent`; t runs along a new first axis.
     """
-    if int(steps) != steps or steps < 0:
-        raise ValueError(f"steps must be an integer of at least 0, got {steps}")
+    steps = arguments.count("steps", steps, 0, _LONGEST)
     named = {"ratio": ratio, "s": s, "f": f, "c": c, "share": share, "target": target, "depth": depth}
     ratio, s, f, Ci, Cj, depth, target = _checked(named)
     low, high = np.empty((2, steps + 1, *target.shape))
@@ -139,7 +139,7 @@ def windows(
 
 
 def timetable_descent(
-    targets: ArrayLike, start: ArrayLike, depth: ArrayLike, step: ArrayLike, s: float = 0.1, f: float = 0.9
+    targets: ArrayLike, start: ArrayLike, depth: ArrayLike, step_size: ArrayLike, s: float = 0.1, f: float = 0.9
 ) -> Timetable:
     """The phases of a spectrum under gradient descent: the first steps at which s, ½ and f are reached.
 
@@ -147,24 +147,26 @@ def timetable_descent(
         targets: σ* > 0 of every mode.
         start: σ0 > 0, below the targets; broadcasts with them.
         depth: N ≥ 2, real or `inf`; broadcasts with the targets.
-        step: η on the normalised loss, at most (1/σ*)^{2−2/N} for every mode, as in Lemma 1.
+        step_size: η on the normalised loss, at most (1/σ*)^{2−2/N} for every mode, as in Lemma 1.
         s: in (0, ½].
         f: in [½, 1).
 
     Returns:
         Numbers of steps, as integers.
     """
-    targets, start, depth, step, low, high = checked(targets=targets, start=start, depth=depth, step=step, s=s, f=f)
-    C = step * targets ** (2 - 2 / depth)
-    for bad, words in (
-        (start >= targets, "start must lie below its target"),
-        (depth < 2, "depth must be at least 2"),
-        (C > 1, "step must be at most (1/target)^(2 - 2/depth)"),
-    ):
-        if np.any(bad):
-            raise ValueError(f"{words}, got target {targets[bad][0]:g}, start {start[bad][0]:g}, "
-                             f"depth {depth[bad][0]:g} and step {step[bad][0]:g}")  # fmt: skip
-    _refuse_long(modes.time_to(np.maximum(high * targets, start), targets, start, depth) / step)
+    targets, start, depth, step_size, low, high = checked(
+        _DESCENT, targets=targets, start=start, depth=depth, step_size=step_size, s=s, f=f
+    )
+    refuse(start >= targets, "start must be below its target; got {:g} and {:g}", start, targets)
+    C = step_size * targets ** (2 - 2 / depth)
+    refuse(
+        C > 1,
+        "step_size must be at most (1/target)^(2 − 2/depth); got {:g} for target {:g} at depth {:g}",
+        step_size,
+        targets,
+        depth,
+    )
+    _refuse_long(modes.time_to(np.maximum(high * targets, start), targets, start, depth) / step_size)
     levels = np.log(np.stack([low, np.full_like(low, 0.5), high]))
     u = np.log(start / targets)
     passed = np.where(u >= levels, 0, -1)
@@ -177,14 +179,7 @@ def timetable_descent(
 
 def _checked(named: Mapping[str, ArrayLike]) -> tuple[Array, ...]:
     """Ratio, s, f, Ci, Cj, depth and target, broadcast; a ValueError names what is out of range."""
-    for name in ("c", "share"):
-        array = np.asarray(named[name], dtype=np.float64)
-        good = (array > 0) & (array <= 1)
-        if not np.all(good):
-            raise ValueError(f"{name} must hold numbers in (0, 1], got {array[~good].flat[0]}")
-    ratio, s, f, c, share, target, depth = checked(**named)
-    if np.any(depth < 2):
-        raise ValueError(f"depth must hold numbers of at least 2, got {depth[depth < 2].flat[0]}")
+    ratio, s, f, c, share, target, depth = checked(_DESCENT, **named)
     power = 2 - 2 / depth
     return ratio, s, f, c * share**power, c * (share / ratio) ** power, depth, target
 

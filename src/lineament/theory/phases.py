@@ -20,27 +20,29 @@ Below depth two S is bounded: small starts stop helping, and no start at all is 
 r^{2−2/N} > B(f)/B(s), where B(α) = ∫_0^α du/(u^{2−2/N}(1 − u)). At N = 1 no pair ever is.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
+from ..core import arguments
+from ..core.arguments import Array
 from . import modes
-
-Array = NDArray[np.float64]
 
 _SMALLEST = 1e-300  # of s/r: beyond it powers of s/r leave float64
 _ROUNDING = 37.0  # e^{−37} is half a unit in the last place
 _CLOSE, _ROUNDS = 1e-8, 60  # a quadratic iteration whose last move was 1e-8 has arrived
 
-_ALLOWED = {
-    "depth": ("numbers of at least 1", lambda x: x >= 1),
-    "ratio": ("finite numbers above 1", lambda x: (x > 1) & np.isfinite(x)),
-    "s": ("numbers in (0, 1/2]", lambda x: (x > 0) & (x <= 0.5)),
-    "f": ("numbers in [1/2, 1)", lambda x: (x >= 0.5) & (x < 1)),
+BOUNDS: dict[str, dict[str, Any]] = {
+    "depth": {"least": 1, "infinite": True},
+    "ratio": {"above": 1},
+    "s": {"above": 0, "most": 0.5},
+    "f": {"least": 0.5, "below": 1},
+    "share": {"above": 0, "most": 1},
 }
-_POSITIVE = ("positive finite numbers", lambda x: (x > 0) & np.isfinite(x))
+"""What the arguments of this module and its siblings may be; those not named here are positive and finite."""
 
 
 class Timetable(NamedTuple):
@@ -69,10 +71,10 @@ def is_incremental(
     start, target_i, target_j, s, f, depth = checked(
         start=start, target_i=target_i, target_j=target_j, s=s, f=f, depth=depth
     )
-    _refuse(target_i <= target_j, "target_i must lie above target_j, got {:g} and {:g}", target_i, target_j)
-    _refuse(start >= target_j, "start must lie below target_j, got {:g} and {:g}", start, target_j)
+    refuse(target_i <= target_j, "target_i must be above target_j; got {:g} and {:g}", target_i, target_j)
+    refuse(start >= target_j, "start must be below target_j; got {:g} and {:g}", start, target_j)
+    refuse(s / target_i * target_j < _SMALLEST, "s must be at least 1e-300 target_i/target_j; got {:g}", s)
     ratio = target_i / target_j
-    _refuse(s / ratio < _SMALLEST, "s/ratio must be at least 1e-300, got s = {:g} and ratio = {:g}", s, ratio)
     distance = np.log(s) - np.log(start / target_j)
     with np.errstate(all="ignore"):
         ahead = _head_start(np.maximum(distance, 0), ratio, s, 1 - 2 / depth)[0]
@@ -110,7 +112,7 @@ def log_threshold(
     (r log(1−x) − log(1−x/r))/(r − 1) at x = σ0th/σj*.
     """
     depth, ratio, s, f, target = checked(depth=depth, ratio=ratio, s=s, f=f, target=target)
-    _refuse(s / ratio < _SMALLEST, "s/ratio must be at least 1e-300, got s = {:g} and ratio = {:g}", s, ratio)
+    refuse(s / ratio < _SMALLEST, "s must be at least 1e-300 ratio; got {:g} at ratio {:g}", s, ratio)
     q = 1 - 2 / depth
     lag = _lag(ratio, s, f, depth)
     y = np.zeros_like(lag)
@@ -140,7 +142,7 @@ def timetable(targets: ArrayLike, start: ArrayLike, depth: ArrayLike, s: float =
         f: in [½, 1).
     """
     targets, start, depth, low, high = checked(targets=targets, start=start, depth=depth, s=s, f=f)
-    _refuse(start >= targets, "start must lie below its target, got {:g} and {:g}", start, targets)
+    refuse(start >= targets, "start must be below its target; got {:g} and {:g}", start, targets)
 
     def when(fraction: float | Array) -> Array:
         return modes.time_to(np.maximum(fraction * targets, start), targets, start, depth)
@@ -148,24 +150,14 @@ def timetable(targets: ArrayLike, start: ArrayLike, depth: ArrayLike, s: float =
     return Timetable(when(low), when(0.5), when(high))
 
 
-def checked(**named: ArrayLike) -> tuple[Array, ...]:
-    """The arguments as float64, broadcast with each other; a ValueError names what is out of range."""
-    arrays = []
-    for name, given in named.items():
-        array = np.asarray(given, dtype=np.float64)
-        words, allowed = _ALLOWED.get(name, _POSITIVE)
-        good = allowed(array)
-        if not np.all(good):
-            raise ValueError(f"{name} must hold {words}, got {array[~good].flat[0]}")
-        arrays.append(array)
-    try:
-        return np.broadcast_arrays(*arrays)
-    except ValueError:
-        shapes = {name: np.shape(given) for name, given in named.items()}
-        raise ValueError(f"the arguments must broadcast with each other, got shapes {shapes}") from None
+def checked(limits: Mapping[str, dict[str, Any]] = BOUNDS, **named: ArrayLike) -> tuple[Array, ...]:
+    """Return the arguments as float64 within their limits, broadcast with each other."""
+    arrays = {name: arguments.real(name, value, **limits.get(name, {"above": 0})) for name, value in named.items()}
+    arguments.together(**arrays)
+    return np.broadcast_arrays(*arrays.values())
 
 
-def _refuse(bad: NDArray[np.bool_], message: str, *arrays: Array) -> None:
+def refuse(bad: NDArray[np.bool_], message: str, *arrays: Array) -> None:
     """Raise a ValueError that shows the first bad entries."""
     if np.any(bad):
         raise ValueError(message.format(*(array[bad].flat[0] for array in arrays)))

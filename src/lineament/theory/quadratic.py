@@ -18,10 +18,11 @@ Without a bias c = 0 and b = b*. As c → ∞ the bias keeps u = 0: the modes de
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 BIAS_RATE = 1 / 8  # c, by the gradient of the loss
 PRINTED_BIAS_RATE = 1.0  # c, by Appendix F.2.2
@@ -53,22 +54,14 @@ def trajectory(
         bias_target: b*. A network without a bias is taken to stand at it.
         bias_rate: c ≥ 0.
     """
-    times, target = _vector("times", times), _vector("target", target)
-    start = np.asarray(start, float)
+    times, target = arguments.rising("times", times, least=0), arguments.vector("target", target, least=0)
+    start = arguments.real("start", start, above=0)
     if start.shape not in ((), target.shape):
         raise ValueError(f"start must be one number or one for each of {target.size} modes; got shape {start.shape}")
     start = np.broadcast_to(start, target.shape)
-    if (np.diff(times) <= 0).any() or times[0] < 0:
-        raise ValueError(f"times must rise from 0 on; got {times}")
-    if (target < 0).any():
-        raise ValueError(f"target must hold numbers of at least 0; got {target}")
-    if not (np.isfinite(start).all() and (start > 0).all()):
-        raise ValueError(f"start must be positive and finite; got {start}")
-    if not (np.isfinite(bias_rate) and bias_rate >= 0):
-        raise ValueError(f"bias_rate must be a finite number of at least 0; got {bias_rate}")
-    rate, offset = (0.0, 0.0) if bias is None else (bias_rate, bias_target - bias)
-    if not np.isfinite(offset):
-        raise ValueError(f"bias and bias_target must be finite; got {bias} and {bias_target}")
+    bias_rate = arguments.number("bias_rate", bias_rate, least=0)
+    bias_target = arguments.number("bias_target", bias_target)
+    rate, offset = (0.0, 0.0) if bias is None else (bias_rate, bias_target - arguments.number("bias", bias))
 
     def field(_: float, state: Array) -> Array:
         error = target - np.exp(state[:-1])
@@ -87,10 +80,3 @@ def trajectory(
     if not solution.success:
         raise RuntimeError(f"the coupled modes could not be solved: {solution.message}")
     return Course(np.exp(solution.y[:-1].T), bias_target - solution.y[-1])
-
-
-def _vector(name: str, value: ArrayLike) -> Array:
-    array = np.asarray(value, float)
-    if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a vector of finite numbers; got shape {array.shape}: {array}")
-    return array

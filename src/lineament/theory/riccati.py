@@ -14,10 +14,10 @@ rate f) is a lower staircase. Column j, whose first row is p(j), then divided by
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, qr
 
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
 
 _syrk, _trsm = get_blas_funcs(("syrk", "trsm"), dtype=np.float64)
 _potrf, _pocon = get_lapack_funcs(("potrf", "pocon"), dtype=np.float64)
@@ -60,6 +60,9 @@ def staircase(overlaps: Array, rounding: float, growing: int) -> tuple[Array, li
     Returns:
         The staircase ``(m, n)`` and the pivot row of each of its n columns, increasing.
     """
+    overlaps = arguments.matrix("overlaps", overlaps)
+    rounding = arguments.number("rounding", rounding, above=0)
+    growing = arguments.count("growing", growing, 0, len(overlaps))
     B, variance = overlaps.copy(), np.sum((rounding * overlaps) ** 2, axis=0)
     most = max(1.0, _MOST_DROPPED / rounding) ** 2
     inverse = np.zeros((B.shape[1], B.shape[1]))  # of the triangle of pivot rows
@@ -95,6 +98,12 @@ def prepare(rates: Array, gaps: Array, overlaps: Array, rounding: float) -> Mode
         overlaps: VᵀQ₀, ``(m, h)``.
         rounding: size of the rounding in a column of ``overlaps``, relative to its norm.
     """
+    rates = arguments.vector("rates", rates)
+    gaps = arguments.matrix("gaps", gaps, (rates.size, rates.size))
+    if (np.diff(rates) > 0).any():
+        raise ValueError(f"rates must be falling numbers; got {rates}")
+    if len(overlaps := arguments.matrix("overlaps", overlaps)) != rates.size:
+        raise ValueError(f"overlaps must be of one row for each of {rates.size} rates; got shape {overlaps.shape}")
     stairs, pivots = staircase(overlaps, rounding, int(np.count_nonzero(rates > 0)))
     lead = rates[pivots]
     decay = np.where(lead > 0, gaps[:, pivots], rates[:, None])
@@ -108,7 +117,8 @@ def square_root(t: float, start: Modes) -> Array:
     S is Q(t) itself up to an orthogonal change of hidden coordinates. At ``t = inf`` only the columns that
     meet a growing mode are left: the others have decayed.
     """
-    rates, B, decay, growth = start
+    t = arguments.number("t", t, least=0, infinite=True)
+    rates, B, decay, growth = arguments.instance("start", start, Modes)
     unstable = int(np.count_nonzero(rates > 0))
     if np.isinf(t):
         grows = growth > 0

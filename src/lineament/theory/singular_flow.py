@@ -23,8 +23,11 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lineament.theory.end_to_end import Gradient, Method, integrate, outside
-from lineament.theory.layers import ROUNDING, Array, matrix, whole_depth
+from ..core import arguments
+from ..core.arguments import Array
+from .end_to_end import Gradient
+from .integration import Method, integrate, outside
+from .layers import ROUNDING
 
 _LEAST_GAP = 1e-6  # relative gap between values of the start below which the vectors turn too fast to be followed
 
@@ -51,7 +54,7 @@ class SingularFlow(NamedTuple):
     def sign_and_log_det(self) -> tuple[Array, Array]:
         """Sign and logarithm of |det W|, for square maps of full rank; the sign is that of det U det V (Lemma 2)."""
         if not self.U.shape[1] == self.V.shape[1] == self.log_s.shape[1]:
-            raise ValueError(f"W must be square and of full rank; U has shape {self.U.shape}, V {self.V.shape}")
+            raise ValueError(f"W must be square and of full rank; got U of shape {self.U.shape}, V {self.V.shape}")
         return np.sign(np.linalg.det(self.U) * np.linalg.det(self.V)), np.sum(self.log_s, axis=1)
 
 
@@ -80,17 +83,15 @@ def singular_flow(
         ValueError: if values of the start coincide.
         RuntimeError: if values come to coincide on the way.
     """
-    n, W0 = whole_depth(depth), matrix("W0", W0)
-    if n < 2:
-        raise ValueError("depth must be at least 2: with one layer singular values pass through zero")
-    matrix("gradient(W0)", gradient(W0), W0.shape)
+    n, W0 = arguments.count("depth", depth, 2), arguments.matrix("W0", W0)
+    arguments.matrix("gradient(W0)", arguments.function("gradient", gradient)(W0), W0.shape)
     U, s, Vt = np.linalg.svd(W0, full_matrices=False)
     r = int(np.sum(s > ROUNDING * max(W0.shape) * s[0]))
     if r == 0:
-        raise ValueError("W0 must not be zero: the zero map stays where it is and has no singular vectors")
+        raise ValueError("W0 must be a map other than zero, which has no singular vectors; got zero")
     gaps = -np.diff(s[:r]) / s[: r - 1]
     if np.any(gaps < _LEAST_GAP):
-        raise ValueError(f"W0 must have distinct singular values; they are {s[:r]}, of which two coincide")
+        raise ValueError(f"W0 must be of distinct singular values; got {s[:r]}, of which two coincide")
     away = ~np.eye(r, dtype=bool)
 
     def velocity(U: Array, log_s: Array, V: Array) -> list[Array]:

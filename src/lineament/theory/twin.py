@@ -21,8 +21,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..core import arguments
+from ..core.arguments import Array
 from .activations import Activation
 from .twin_constants import Constants, constants, quadrature
 
@@ -36,8 +38,6 @@ __all__ = [
     "quadrature",
     "two_layer",
 ]
-
-Array = NDArray[np.float64]
 
 
 class FeatureMap(NamedTuple):
@@ -53,7 +53,7 @@ class FeatureMap(NamedTuple):
 
     def __call__(self, x: ArrayLike) -> Array:
         """The features of inputs ``(n, d)``, as ``(n, d + 2)``."""
-        X = _examples("x", x)
+        X = arguments.matrix("x", x)
         root = np.sqrt(X.shape[1])
         rho = np.linalg.norm(X, axis=1) / root - 1
         last = np.polynomial.polynomial.polyval(rho, self.norm)
@@ -62,7 +62,12 @@ class FeatureMap(NamedTuple):
     def kernel(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
         """⟨ψ(x), ψ(y)⟩, ``(n, n')``."""
         first = self(x)
-        return first @ (first if y is None else self(y)).T
+        if y is None:
+            return first @ first.T
+        Y = arguments.matrix("y", y)
+        if Y.shape[1] + 2 != first.shape[1]:
+            raise ValueError(f"y must be of {first.shape[1] - 2} columns as x is; got shape {Y.shape}")
+        return first @ self(Y).T
 
     def naive(self) -> "FeatureMap":
         """The same without dependence on the norm, ϑ1 = ϑ2 = 0 (ν stays), as in Fig. 2."""
@@ -74,10 +79,8 @@ def covariance_spread(x: ArrayLike) -> float:
 
     The plug-in estimate would count the examples' own ‖x‖⁴ and exceed it by a factor of about 1 + d/n.
     """
-    X = _examples("x", x)
+    X = arguments.matrix("x", arguments.examples("x", x, least=2))
     n, d = X.shape
-    if n < 2:
-        raise ValueError(f"x must hold at least two examples to estimate TrΣ²; got {n}")
     gram = X.T @ X if d <= n else X @ X.T
     own = np.sum(np.einsum("ij,ij->i", X, X) ** 2)
     return max(float(np.sum(gram**2) - own), 0.0) / (n * (n - 1) * d)
@@ -96,9 +99,8 @@ def feature_map(
         first: weight of the first layer's kernel.
         second: weight of the second layer's kernel.
     """
-    for name, value in {"spread": spread, "first": first, "second": second}.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} must be finite and not negative; got {value}")
+    spread = arguments.number("spread", spread, least=0)
+    first, second = arguments.number("first", first, least=0), arguments.number("second", second, least=0)
     zeta, theta0, theta1, theta2 = constants(activation)
     nu, root = theta1 * np.sqrt(spread), float(np.sqrt(second))
     return FeatureMap(
@@ -113,25 +115,24 @@ class Twin:
 
     Attributes:
         features: the map ψ.
-        step: η.
+        step_size: η.
         dimension: d, of the inputs.
         rates: ηs²/n of the modes that the examples span, falling; descent converges if all are below 2.
     """
 
-    def __init__(self, x: ArrayLike, y: ArrayLike, features: FeatureMap, *, step: float):
+    def __init__(self, x: ArrayLike, y: ArrayLike, features: FeatureMap, *, step_size: float):
         """Decompose the features of the training inputs.
 
         Args:
             x: inputs, ``(n, d)``.
             y: labels, ``(n,)``, or ``(n, k)`` for k outputs that share the features.
             features: ψ.
-            step: η > 0.
+            step_size: η > 0.
         """
-        X = _examples("x", x)
-        labels = _labels(y, len(X))
-        if not (np.isfinite(step) and step > 0):
-            raise ValueError(f"step must be positive and finite; got {step}")
-        self.features, self.step, self.dimension = features, float(step), X.shape[1]
+        X = arguments.matrix("x", x)
+        labels = arguments.labels("y", y, len(X))
+        self.features, self.dimension = arguments.instance("features", features, FeatureMap), X.shape[1]
+        self.step_size = arguments.number("step_size", step_size, above=0)
         self._psi, self._outputs = features(X), labels.shape[1:]
         # QR of [ψ, y] keeps all that matters of n examples in d + 2 + k rows: ψ = QA, y = QB.
         R = _triangle(np.column_stack([self._psi, labels]))
@@ -140,11 +141,11 @@ class Twin:
         kept = s > np.finfo(float).eps * max(self._psi.shape) * s[0]
         self._scales, self._directions, self._parts = s[kept], Vt[kept], U[:, kept].T @ B
         self._out_of_reach = float(np.sum((B - U[:, kept] @ self._parts) ** 2))
-        self.rates = self.step * self._scales**2 / len(X)
+        self.rates = self.step_size * self._scales**2 / len(X)
 
     @property
     def stable(self) -> bool:
-        """Whether descent at this step converges."""
+        """Whether descent with steps of this size converges."""
         return bool(np.all(self.rates < 2))
 
     def coefficients(self, t: ArrayLike) -> Array:
@@ -175,11 +176,11 @@ class Twin:
             left = self._parts[None] - self._learnt(t)
             return self._losses(t, np.sum(left**2, axis=(1, 2)) + self._out_of_reach, len(self._psi))
         if x is None or y is None:
-            raise ValueError("x and y must be given together, or neither for the training loss")
+            raise ValueError("x and y must be given together, or neither for the training loss; got one of them")
         X = self._inputs(x)
-        labels = _labels(y, len(X))
+        labels = arguments.labels("y", y, len(X))
         if labels.shape[1:] != self._outputs:
-            raise ValueError(f"y must have outputs of shape {self._outputs} as in training; got {labels.shape[1:]}")
+            raise ValueError(f"y must be of outputs of shape {self._outputs} as in training; got {labels.shape[1:]}")
         flat = labels.reshape(len(X), -1)
         Q, R = np.linalg.qr(self.features(X) @ self._directions.T)
         target = Q.T @ flat
@@ -194,15 +195,16 @@ class Twin:
         the norm feature are nearly parallel and one mode, along the norm, has a rate near
         η(a1 + a2/2)(ϑ1ν)²/(2ϑ0²d²): the twin is not yet at its optimum at T if the labels depend on the norm.
         """
-        return c * self.dimension * float(np.log(self.dimension)) / self.step
+        c = arguments.number("c", c, above=0)
+        return c * self.dimension * float(np.log(self.dimension)) / self.step_size
 
     def _learnt(self, t: ArrayLike) -> Array:
         """What is learnt of the labels' component in every mode, (times, modes, outputs)."""
-        steps = np.asarray(t, dtype=np.float64).ravel()
-        if np.isnan(steps).any() or not np.all((steps >= 0) & ((steps == np.inf) | (steps == np.floor(steps)))):
-            raise ValueError(f"t must be whole numbers of steps from 0 on, or infinity; got {t}")
+        steps = arguments.real("t", t, least=0, infinite=True).ravel()
+        if (steps != np.floor(steps)).any():
+            raise ValueError(f"t must be whole numbers of steps; got {steps[steps != np.floor(steps)][0]:g}")
         if np.isinf(steps).any() and not self.stable:
-            raise ValueError(f"t = inf needs a step at which descent converges; the largest rate is {self.rates[0]}")
+            raise ValueError(f"t must be finite where descent does not converge; got inf at a rate {self.rates[0]:g}")
         return _gain(steps[:, None], self.rates[None])[..., None] * self._parts[None]
 
     def _shaped(self, t: ArrayLike, values: Array) -> Array:
@@ -212,9 +214,9 @@ class Twin:
         return (sums / (2 * n)).reshape(np.shape(t))
 
     def _inputs(self, x: ArrayLike) -> Array:
-        X = _examples("x", x)
+        X = arguments.matrix("x", x)
         if X.shape[1] != self.dimension:
-            raise ValueError(f"x must have {self.dimension} columns as in training; got shape {X.shape}")
+            raise ValueError(f"x must be of {self.dimension} columns as in training; got shape {X.shape}")
         return X
 
 
@@ -223,28 +225,27 @@ def two_layer(
     y: ArrayLike,
     *,
     activation: str | Activation | Callable[[Array], Array],
-    first_step: float,
-    second_step: float,
+    first_step_size: float,
+    second_step_size: float,
     spread: float | None = None,
 ) -> Twin:
-    """The twin of a two-layer network trained with steps η1, η2; a step of 0 leaves that layer as it starts.
+    """The twin of a two-layer network trained with step sizes η1, η2; 0 leaves that layer as it starts.
 
     Args:
         x: training inputs, ``(n, d)``.
         y: labels, ``(n,)`` or ``(n, k)``.
         activation: see :func:`lineament.theory.activations.resolve`.
-        first_step: η1 ≥ 0.
-        second_step: η2 ≥ 0; not both 0.
+        first_step_size: η1 ≥ 0.
+        second_step_size: η2 ≥ 0; not both 0.
         spread: TrΣ²/d of the inputs; estimated from x if not given.
     """
-    step = max(first_step, second_step)
-    if not (np.isfinite([first_step, second_step]).all() and min(first_step, second_step) >= 0 and step > 0):
-        raise ValueError(
-            f"first_step and second_step must be finite, none negative, not both 0; got {first_step} and {second_step}"
-        )
+    first = arguments.number("first_step_size", first_step_size, least=0)
+    second = arguments.number("second_step_size", second_step_size, least=0)
+    if (larger := max(first, second)) == 0:
+        raise ValueError("first_step_size and second_step_size must be numbers of which one is above 0; got 0 and 0")
     known = covariance_spread(x) if spread is None else spread
-    features = feature_map(activation, spread=known, first=first_step / step, second=second_step / step)
-    return Twin(x, y, features, step=step)
+    features = feature_map(activation, spread=known, first=first / larger, second=second / larger)
+    return Twin(x, y, features, step_size=larger)
 
 
 def _triangle(M: Array) -> Array:
@@ -260,19 +261,3 @@ def _gain(t: Array, rate: Array) -> Array:
         exponent = t * np.where(rate <= 1, np.log1p(-np.minimum(rate, 1)), np.log(np.maximum(rate - 1, 0)))
         gain = -np.expm1(np.where(t == 0, 0.0, exponent))  # rate 1 would make it 0·(−∞)
         return np.where((rate > 1) & (t % 2 == 1), 2 - gain, gain)
-
-
-def _examples(name: str, given: ArrayLike) -> Array:
-    X = np.asarray(given, dtype=np.float64)
-    if X.ndim != 2 or not X.size or not np.isfinite(X).all():
-        raise ValueError(
-            f"{name} must be a non-empty matrix of finite numbers, one example a row; got shape {X.shape}"
-        )
-    return X
-
-
-def _labels(given: ArrayLike, n: int) -> Array:
-    y = np.asarray(given, dtype=np.float64)
-    if y.ndim not in (1, 2) or len(y) != n or not np.isfinite(y).all():
-        raise ValueError(f"y must hold finite labels, (n,) or (n, k), for n = {n} examples; got shape {y.shape}")
-    return y

@@ -16,13 +16,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad_vec
 from scipy.special import ndtr
 
+from ..core.arguments import Array
 from .activations import REACH, Activation, resolve
-
-Array = NDArray[np.float64]
 
 
 class Constants(NamedTuple):
@@ -71,5 +69,5 @@ def quadrature(activation: str | Activation | Callable[[Array], Array]) -> Const
         return polynomials * (value * np.exp(-(z**2) / 2) / ROOT_2PI)
 
     breaks = [0.0, *(kink for kink in resolved.kinks if abs(kink) < REACH)]
-    found, _ = quad_vec(integrand, -REACH, REACH, epsabs=1e-13, epsrel=1e-13, norm="max", points=breaks)  # type: ignore[misc]
-    return Constants(*map(float, found))
+    integrals, _ = quad_vec(integrand, -REACH, REACH, epsabs=1e-13, epsrel=1e-13, norm="max", points=breaks)  # type: ignore[misc]
+    return Constants(*map(float, integrals))

@@ -28,7 +28,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lineament.theory.layers import Array, matrix
+from ..core import arguments
+from ..core.arguments import Array
 
 Norm = Literal["spectral", "frobenius", "nuclear"] | Callable[[Array], float]
 Sign = Literal[1, -1]
@@ -45,10 +46,7 @@ class Completion(NamedTuple):
 
 def completion(dimension: int, determinant: Sign = 1) -> Completion:
     """The completion task for starts whose determinant has the given sign (Proposition 5; Exercise 4 for −1)."""
-    if dimension < 2:
-        raise ValueError(f"dimension must be at least 2; got {dimension}")
-    if determinant not in (1, -1):
-        raise ValueError(f"determinant must be 1 or -1, the sign of the start's; got {determinant}")
+    dimension, determinant = arguments.count("dimension", dimension, 2), _sign(determinant)
     values = np.eye(dimension)
     values[:2, :2] = [[0.0, 1.0], [determinant, 0.0]]
     observed = np.ones((dimension, dimension), dtype=bool)
@@ -58,9 +56,9 @@ def completion(dimension: int, determinant: Sign = 1) -> Completion:
 
 def loss(W: ArrayLike, determinant: Sign = 1) -> Array:
     """The loss of equations (9) and (15), `1/(2m)` times the squared residuals, of a map or a stack of maps."""
-    W = matrix("W", W)
-    if W.shape[-1] != W.shape[-2]:
-        raise ValueError(f"W must be square; got shape {W.shape}")
+    W = arguments.square("W", W)
+    if W.shape[-1] < 2:
+        raise ValueError(f"W must be of at least two rows; got shape {W.shape}")
     observed, values = completion(W.shape[-1], determinant)
     return np.sum(np.where(observed, W - values, 0.0) ** 2, axis=(-1, -2)) / (2 * (observed.size - 1))
 
@@ -78,6 +76,7 @@ def constants(dimension: int, norm: Norm = "frobenius") -> tuple[float, float]:
     if not callable(norm):
         _order(norm)
         return c, -1.0
+    dimension = len(values)
     units = np.eye(observed.size).reshape(-1, dimension, dimension)
     corner, *others = (float(norm(unit)) for unit in units)
     return c * corner, -(corner + float(norm(values)) + float(np.linalg.norm(others)))
@@ -103,34 +102,34 @@ def norm_bound(start: ArrayLike, loss: ArrayLike, norm: Norm = "frobenius", dete
     Raises:
         ValueError: if det W(0) has not that sign, with its value.
     """
-    W0 = matrix("start", start)
-    if W0.ndim != 2 or W0.shape[0] != W0.shape[1]:
-        raise ValueError(f"start must be a square matrix; got shape {W0.shape}")
-    completion(W0.shape[0], determinant)
-    found = float(np.linalg.det(W0))
-    if not found * determinant > 0:
+    W0 = arguments.matrix("start", arguments.square("start", start))
+    if len(W0) < 2:
+        raise ValueError(f"start must be of at least two rows; got shape {W0.shape}")
+    measured = float(np.linalg.det(W0))
+    if not measured * _sign(determinant) > 0:
         wanted = "positive" if determinant == 1 else "negative"
-        raise ValueError(f"start must have a {wanted} determinant (Proposition 5); it is {found:.6g}")
+        raise ValueError(f"start must be of a {wanted} determinant (Proposition 5); got {measured:.6g}")
     c, offset = constants(W0.shape[0], norm)
     return c / np.sqrt(_losses(loss)) + offset
 
 
 def size(W: ArrayLike, norm: Norm) -> Array:
     """The norm of a map, or of each of a stack of maps."""
-    W = matrix("W", W)
+    W = arguments.matrices("W", W)
     if callable(norm):
         return np.array([norm(X) for X in W.reshape(-1, *W.shape[-2:])]).reshape(W.shape[:-2])
     return np.asarray(np.linalg.norm(W, _order(norm), axis=(-2, -1)))
 
 
+def _sign(determinant: Sign) -> Sign:
+    if arguments.count("determinant", determinant, -1, 1) == 0:
+        raise ValueError("determinant must be 1 or −1, the sign of the start's; got 0")
+    return determinant
+
+
 def _order(norm: str) -> Literal[2, "fro", "nuc"]:
-    if norm not in _ORDERS:
-        raise ValueError(f"norm must be a function or one of {', '.join(map(repr, _ORDERS))}; got {norm!r}")
-    return _ORDERS[norm]
+    return _ORDERS[arguments.one_of("norm", norm, _ORDERS, "a function")]
 
 
 def _losses(loss: ArrayLike) -> Array:
-    ell = np.asarray(loss, dtype=np.float64)
-    if not np.all((ell > 0) & np.isfinite(ell)):
-        raise ValueError(f"loss must be positive and finite; got {ell[~((ell > 0) & np.isfinite(ell))].flat[0]}")
-    return ell
+    return arguments.real("loss", loss, above=0)

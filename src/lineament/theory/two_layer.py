@@ -38,9 +38,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lineament.theory import riccati
-
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
+from . import riccati
 
 
 class Balance(NamedTuple):
@@ -155,9 +155,8 @@ def _prepared(W1: ArrayLike, W2: ArrayLike, target: ArrayLike, tolerance: float)
     f = √(s² + c²). Inputs that Y ignores have the eigenvalue −c, outputs it never reaches have +c.
     """
     W1, W2 = _checked_layers(W1, W2)
-    Y = _matrix("target", target)
-    if Y.shape != (len(W2), W1.shape[1]):
-        raise ValueError(f"target must have the shape {(len(W2), W1.shape[1])} of W2 W1, got {Y.shape}")
+    Y = arguments.matrix("target", target, (len(W2), W1.shape[1]))
+    tolerance = arguments.number("tolerance", tolerance, least=0)
     value, violation = _solvable(W1, W2, tolerance)
     c = value / 2
     U, s, Vt = np.linalg.svd(Y)
@@ -222,29 +221,23 @@ def _solvable(W1: Array, W2: Array, tolerance: float) -> Balance:
     measured = value, violation = balance(W1, W2)
     if not violation <= tolerance:
         raise ValueError(
-            f"the start is not λ-balanced: with Q = [W1ᵀ; W2] and Δ = W2ᵀW2 − W1W1ᵀ, ‖QΔ − λQ‖ is {violation:.3g} "
-            f"of ‖Q‖‖Q‖₂² at the best λ = {value:.6g}, and the tolerance is {tolerance:.3g}. Choose layers with "
-            "W2ᵀW2 − W1W1ᵀ = λ·(projector on their hidden directions), or integrate this flow numerically"
+            "W1 and W2 must be λ-balanced: W2ᵀW2 − W1W1ᵀ = λ·(projector on their hidden directions); got layers that are "
+            f"not λ-balanced: with Q = [W1ᵀ; W2] and Δ = W2ᵀW2 − W1W1ᵀ, ‖QΔ − λQ‖ is {violation:.3g} of ‖Q‖‖Q‖₂² at "
+            f"the best λ = {value:.6g}, and the tolerance is {tolerance:.3g}. Choose others, or integrate this flow "
+            "numerically"
         )
     return measured
 
 
 def _checked_layers(W1: ArrayLike, W2: ArrayLike) -> tuple[Array, Array]:
-    W1, W2 = _matrix("W1", W1), _matrix("W2", W2)
+    W1, W2 = arguments.matrix("W1", W1), arguments.matrix("W2", W2)
     if len(W1) != W2.shape[1]:
-        raise ValueError(f"W1 (h × i) and W2 (o × h) must share h, got shapes {W1.shape} and {W2.shape}")
+        raise ValueError(f"W1 (h × i) and W2 (o × h) must be of one h; got shapes {W1.shape} and {W2.shape}")
     return W1, W2
 
 
-def _matrix(name: str, given: ArrayLike) -> Array:
-    matrix = np.asarray(given, dtype=np.float64)
-    if matrix.ndim != 2 or not matrix.size or not np.all(np.isfinite(matrix)):
-        raise ValueError(f"{name} must be a non-empty matrix of finite numbers, got shape {matrix.shape}: {matrix}")
-    return matrix
-
-
 def _times(given: ArrayLike) -> Array:
-    t = np.asarray(given, dtype=np.float64)
-    if t.ndim > 1 or not np.all(t >= 0):
-        raise ValueError(f"t must be a number or 1-D, of times of at least 0, got shape {t.shape}: {t}")
+    t = arguments.real("t", given, least=0, infinite=True)
+    if t.ndim > 1:
+        raise ValueError(f"t must be a number or a vector of times; got shape {t.shape}")
     return t

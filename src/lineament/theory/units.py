@@ -21,12 +21,14 @@ measurements ⟨A, W⟩ with standard normal entries. Keras's `mse` also average
 their number.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Parametrisation = Literal["factors", "shared"]
+from ..core import arguments
+from ..core.arguments import Array
+
+Parameterisation = Literal["factors", "shared"]
 Loss = Literal["normalised", "half", "mse"]
 
 _POWERS = {"factors": 1, "shared": 2}
@@ -35,81 +37,73 @@ _HALVES = {"half": 1.0, "mse": 2.0}
 
 def clock_rate(
     depth: ArrayLike,
-    parametrisation: Parametrisation = "factors",
+    parameterisation: Parameterisation = "factors",
     loss: Loss = "half",
     curvature: ArrayLike = 1.0,
-) -> NDArray[np.float64]:
+) -> Array:
     """The theory's time that passes per unit of (step size × steps); see the table of the module.
 
     Args:
         depth: N ≥ 1, finite.
-        parametrisation: `factors` (separate matrices or weights) or `shared` (one weight, to the power N).
+        parameterisation: `factors` (separate matrices or weights) or `shared` (one weight, to the power N).
         loss: `half` (½ c ‖W − W*‖²), `mse` (no ½) or `normalised` (the loss of the theory, times c).
         curvature: c > 0.
     """
-    depth = _checked("depth", depth, 1.0)
-    curvature = _checked("curvature", curvature, 0.0, strict=True)
-    if parametrisation not in _POWERS:
-        raise ValueError(f"parametrisation must be one of {sorted(_POWERS)}, got {parametrisation!r}")
-    if loss == "normalised":
-        return curvature * np.ones_like(depth)
-    if loss not in _HALVES:
-        raise ValueError(f"loss must be one of {['normalised', *_HALVES]}, got {loss!r}")
-    return _HALVES[loss] * curvature * depth ** _POWERS[parametrisation]
+    depth, curvature = arguments.real("depth", depth, least=1), arguments.real("curvature", curvature, above=0)
+    arguments.together(depth=depth, curvature=curvature)
+    power = _POWERS[arguments.one_of("parameterisation", parameterisation, _POWERS)]
+    if arguments.one_of("loss", loss, get_args(Loss)) == "normalised":
+        return curvature * depth**0
+    return _HALVES[loss] * curvature * depth**power
 
 
 def paper_time(
     steps: ArrayLike,
     step_size: ArrayLike,
     depth: ArrayLike,
-    parametrisation: Parametrisation = "factors",
+    parameterisation: Parameterisation = "factors",
     loss: Loss = "half",
     curvature: ArrayLike = 1.0,
-) -> NDArray[np.float64]:
+) -> Array:
     """The theory's time after so many steps of gradient descent, exact in the limit of small steps.
 
     Args:
         steps: number of steps ≥ 0.
         step_size: η > 0.
         depth: as in :func:`clock_rate`, like the arguments that follow.
-        parametrisation: `factors` or `shared`.
+        parameterisation: `factors` or `shared`.
         loss: `half`, `mse` or `normalised`.
         curvature: c > 0.
     """
-    rate = clock_rate(depth, parametrisation, loss, curvature)
-    return rate * _checked("step_size", step_size, 0.0, strict=True) * _checked("steps", steps, 0.0)
+    rate = clock_rate(depth, parameterisation, loss, curvature)
+    return _per_step(rate, step_size, steps := arguments.real("steps", steps, least=0)) * steps
 
 
 def steps(
     time: ArrayLike,
     step_size: ArrayLike,
     depth: ArrayLike,
-    parametrisation: Parametrisation = "factors",
+    parameterisation: Parameterisation = "factors",
     loss: Loss = "half",
     curvature: ArrayLike = 1.0,
-) -> NDArray[np.float64]:
+) -> Array:
     """The (real) number of descent steps in a time of the theory: the inverse of :func:`paper_time`.
 
     Args:
         time: the theory's time ≥ 0; `inf` for what never happens.
         step_size: η > 0.
         depth: as in :func:`clock_rate`, like the arguments that follow.
-        parametrisation: `factors` or `shared`.
+        parameterisation: `factors` or `shared`.
         loss: `half`, `mse` or `normalised`.
         curvature: c > 0.
     """
-    rate = clock_rate(depth, parametrisation, loss, curvature)
-    per_step = rate * _checked("step_size", step_size, 0.0, strict=True)
-    return _checked("time", time, 0.0, endless=True) / per_step
+    rate = clock_rate(depth, parameterisation, loss, curvature)
+    time = arguments.real("time", time, least=0, infinite=True)
+    return time / _per_step(rate, step_size, time)
 
 
-def _checked(
-    name: str, given: ArrayLike, least: float, *, strict: bool = False, endless: bool = False
-) -> NDArray[np.float64]:
-    """The argument as float64; a ValueError that names it when it is out of range."""
-    array = np.asarray(given, dtype=np.float64)
-    good = (array > least if strict else array >= least) & (endless | np.isfinite(array))
-    if not np.all(good):
-        allowed = f"{'' if endless else 'finite '}numbers {'above' if strict else 'of at least'} {least:g}"
-        raise ValueError(f"{name} must hold {allowed}, got {array[~good].flat[0]}")
-    return array
+def _per_step(rate: Array, step_size: ArrayLike, other: Array) -> Array:
+    """The theory's time that passes in one step."""
+    step_size = arguments.real("step_size", step_size, above=0)
+    arguments.together(depth=rate, step_size=step_size, times=other)
+    return rate * step_size

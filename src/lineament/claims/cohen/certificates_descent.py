@@ -43,7 +43,7 @@ def guaranteed_iterations(scale: Size, key: jax.Array) -> Evidence:
         multiples = np.r_[np.ones(each), MULTIPLES]
         everyone = drawn + [drawn[0]] * MULTIPLES.size
         problem, start = stack(everyone)
-        step = np.array([i.certificate.step for i in everyone]) * multiples
+        step = np.array([i.certificate.step_size for i in everyone]) * multiples
         rate = np.array([i.certificate.rate for i in everyone]) * multiples
         run = train.descend(
             models.DeepLinear(widths), problem, start, step=step, steps=steps, at=at, on_divergence="keep"
@@ -98,7 +98,7 @@ def _descent_instance(rng: np.random.Generator, widths: tuple[int, ...], unbalan
         factor = 1 + 1e-7 * 0.99 * theory.admissible_unbalancedness(target, n, margin) / tried
         split[0], split[1] = split[0] * factor, split[1] / factor
     step = 0.999 * theory.guaranteed_step(target, n, margin)
-    return Instance(np.eye(inputs), target, tuple(split), theory.certify(split, target, step=step))
+    return Instance(np.eye(inputs), target, tuple(split), theory.certify(split, target, step_size=step))
 
 
 def _least_pace(share: np.ndarray, rate: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -191,7 +191,7 @@ def _norm_task(rng: np.random.Generator, d: int, n: int, fresh: int = 1000) -> T
 
 
 def _naive(course: Course) -> Twin:
-    return Twin(course.task.X, course.task.y, course.twin.features.naive(), step=course.twin.step)
+    return Twin(course.task.X, course.task.y, course.twin.features.naive(), step_size=course.twin.step_size)
 
 
 def _curves(course: Course) -> list[np.ndarray]:

@@ -95,7 +95,7 @@ def follow(images: data.Images, how: str, setting: Setting, key: jax.Array, name
     coefficient = kernels.expansion("erf", HIDDEN).linear
     top = np.linalg.norm(X, 2) ** 2 / X.size
     step = float(setting.rate / (coefficient * top))
-    linear = twin.Twin(X, y, twin.FeatureMap(np.sqrt(coefficient)), step=step)
+    linear = twin.Twin(X, y, twin.FeatureMap(np.sqrt(coefficient)), step_size=step)
     at = np.unique(np.r_[0, np.geomspace(1, setting.steps, 40).astype(int)])
     inputs, outside = (jnp.asarray(each, jnp.float32) for each in (X, tests))
     problem = problems.regression(inputs, jnp.asarray(y[:, None], jnp.float32))

@@ -192,7 +192,7 @@ def follow(
 
 def _twin(task: Task, activation: str, first: float, second: float) -> twin.Twin:
     return twin.two_layer(
-        task.X, task.y, activation=activation, first_step=first, second_step=second, spread=task.spread
+        task.X, task.y, activation=activation, first_step_size=first, second_step_size=second, spread=task.spread
     )
 
 

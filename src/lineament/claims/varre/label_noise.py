@@ -102,8 +102,8 @@ def _descend(
 
 
 def _forecast(times: np.ndarray, direction: np.ndarray, S: np.ndarray, ratio: float, width: int) -> np.ndarray:
-    """σ(W)/√‖β∗‖ along the slow flow, from where flow without noise ends: W1W1ᵀ = M(β∗) at γ = ratio · ‖β∗‖."""
-    M = log_det.best_gram(direction[:, None], ratio)
+    """σ(W)/√‖β∗‖ along the slow flow, from where flow without noise ends: W1ᵀW1 = M(β∗) at γ = ratio · ‖β∗‖."""
+    M = log_det.best_gram(direction[None], ratio)
     root = np.linalg.cholesky(M).T
     W1 = np.pad(root, ((0, width - len(root)), (0, 0)))  # any frame of hidden units will do
     a = np.pad(np.linalg.solve(root.T, direction), (0, width - len(root)))

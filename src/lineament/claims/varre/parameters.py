@@ -1,4 +1,7 @@
-"""The theorem for the parameters: what both layers minimise, and the singular values they end with."""
+"""The theorem for the parameters: what both layers minimise, and the singular values they end with.
+
+Layers are the poster's, the transposes of those of `theory`.
+"""
 
 import jax
 import numpy as np
@@ -20,9 +23,9 @@ def minimisers(scale: Size, key: jax.Array) -> Evidence:
     """
     instances, _ = setting.flows(scale, key)
     scales, names = setting.gammas(scale), setting.names(scale)
-    conditions = [log_det.kkt(each.W1, each.W2, *each.data, each.gamma) for each in instances]
+    conditions = [log_det.kkt(each.W1.T, each.W2.T, *each.data, each.gamma) for each in instances]
     stationarity = setting.by_shape(scale, [found.stationarity for found in conditions])
-    value = np.array([log_det.objective(each.W1, each.W2, each.gamma) for each in instances])
+    value = np.array([log_det.objective(each.W1.T, each.W2.T, each.gamma) for each in instances])
     least = np.array([log_det.minimum(*each.data, each.gamma).value for each in instances])
     excess = np.abs(value - least) / (1 + np.abs(least))
     rng = generator(jax.random.fold_in(key, 1))
@@ -61,9 +64,9 @@ def _rivals(rng: np.random.Generator, each: setting.Instance, count: int) -> np.
     null = np.eye(d) - np.linalg.pinv(each.data.X) @ each.data.X
     best = log_det.minimum(*each.data, each.gamma)
     for size in 10 ** rng.uniform(-3, 0.5, count):
-        beta = best.beta + size * null @ rng.normal(size=best.beta.shape)
+        beta = best.W.T + size * null @ rng.normal(size=best.W.T.shape)
         turn = np.eye(d) + size * rng.normal(size=(d, d)) / np.sqrt(d)
-        found.append(log_det.convex_objective(_symmetric(turn @ best.M @ turn.T), beta, each.gamma))
+        found.append(log_det.convex_objective(_symmetric(turn @ best.M @ turn.T), beta.T, each.gamma))
     return np.array(found)
 
 
@@ -88,15 +91,15 @@ def _objective_figure(
         best = log_det.minimum(*each.data, each.gamma)
         d = len(best.M)
         null = np.eye(d) - np.linalg.pinv(each.data.X) @ each.data.X
-        shift, tilt = null @ rng.normal(size=best.beta.shape), _symmetric(rng.normal(size=(d, d)) / d)
+        shift, tilt = null @ rng.normal(size=best.W.T.shape), _symmetric(rng.normal(size=(d, d)) / d)
         root = np.linalg.cholesky(each.W1 @ each.W1.T)
         along = [
             log_det.convex_objective(
-                _symmetric(root @ (np.eye(d) + 0.8 * s * tilt) @ root.T), each.W1 @ each.W2 + s * shift, each.gamma
+                _symmetric(root @ (np.eye(d) + 0.8 * s * tilt) @ root.T), (each.W1 @ each.W2 + s * shift).T, each.gamma
             )
             for s in steps
         ]
-        rise = np.array(along) - log_det.objective(each.W1, each.W2, each.gamma)
+        rise = np.array(along) - log_det.objective(each.W1.T, each.W2.T, each.gamma)
         marks.append(fig.measured(steps, rise / rise.max(), f"γ = {each.gamma:g}", index))
     return fig.Figure(
         (

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from lineament.report import files
+from lineament.execution import files
 
 
 def test_a_file_is_replaced_and_readable_by_others(tmp_path):
@@ -41,7 +41,7 @@ def test_an_error_on_the_way_leaves_the_old_file_and_no_other(tmp_path, monkeypa
 def test_a_kill_on_the_way_leaves_no_file_of_that_name_and_the_next_run_sweeps(tmp_path):
     code = """
         import os, pathlib, sys, time
-        from lineament.report import files
+        from lineament.execution import files
         def halt(_):
             print("half", flush=True)
             time.sleep(60)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineament.claims import registry
-from lineament.claims.registry import Claim, Result
+from lineament.claims import Claim, registry
 from lineament.evidence import Check, Evidence, Verdict
 from lineament.evidence.figure import Figure, Mark, Panel
-from lineament.report import store
+from lineament.execution import encoding, fingerprint, store
+from lineament.execution.reproduce import Result, reproduce
 
 pytest_plugins = ["report.faked"]
 
@@ -42,7 +42,7 @@ panels = st.builds(
 )
 figures = st.builds(Figure, st.lists(panels, max_size=2).map(tuple), words, st.integers(1, 4))
 checks = st.lists(st.builds(Check, words, floats, floats, floats), min_size=1, max_size=3)
-plain_words = words.filter(lambda text: text not in store.NOT_FINITE)
+plain_words = words.filter(lambda text: text not in encoding.NOT_FINITE)
 settings_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | floats | plain_words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=2),
@@ -58,12 +58,12 @@ evidences = st.builds(
 )
 
 
-def result(evidence: Evidence, scale="quick", seed=0, id="gissin-test") -> Result:
-    claim = Claim(id, "gissin", "Theorem 1", "A title", r"\sigma", "theorem", {"quick": "1 s", "full": "2 s"}, check)
-    return Result(claim, evidence, scale, seed, 1.5, {"jax": "0.9", "device": "cpu: cpu"})
+def result(evidence: Evidence, size="quick", seed=0, id="gissin-test") -> Result:
+    claim = Claim(id, "Theorem 1", "A title", r"\sigma", f"{__name__}:check", quick="1 s", full="2 s")
+    return Result(claim, evidence, size, seed, 1.5, {"jax": "0.9", "device": "cpu: cpu"})
 
 
-def check(scale, key):
+def check(size, key):
     """How it is checked."""
     raise AssertionError("never run")
 
@@ -85,18 +85,17 @@ def same(one, other) -> bool:
     return type(one) is type(other) and one == other
 
 
-@given(evidence=evidences, scale=st.sampled_from(["quick", "full"]), seed=st.integers(0, 2**63 - 1))
-def test_round_trip(tmp_path_factory, evidence, scale, seed):
+@given(evidence=evidences, size=st.sampled_from(["quick", "full"]), seed=st.integers(0, 2**63 - 1))
+def test_round_trip(tmp_path_factory, evidence, size, seed):
     folder = tmp_path_factory.mktemp("store")
-    kept = store.record(result(evidence, scale, seed))
+    kept = store.record(result(evidence, size, seed))
     path = store.save(kept, folder)
-    assert path.name == f"gissin-test.{scale}.{seed}.json"
+    assert path.name == f"gissin-test.{size}.{seed}.json"
     assert same(store.load(path), kept)
     json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-def test_what_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_commit", lambda: {"commit": "abc1234"})
+def test_what_is_kept(tmp_path):
     evidence = Evidence([Check("gap", 1.0, high=2.0)], [Check("gap", 3.0, high=2.0)], r"\eta", remarks=["Seen."])
     before = datetime.now().astimezone() - timedelta(seconds=2)
     fields = json.loads(store.save(result(evidence, "full", 7), tmp_path).read_text())
@@ -104,11 +103,11 @@ def test_what_is_kept(tmp_path, monkeypatch):
     assert fields["description"] == "How it is checked."
     assert fields["verdict"] == "holds, corrected"
     assert fields["reason"] == evidence.reason()
-    assert fields["command"] == "lineament reproduce gissin-test --scale full --seed 7"
-    assert fields["fingerprint"] == store.fingerprint()
-    assert fields["environment"] == {"jax": "0.9", "device": "cpu: cpu", "commit": "abc1234"}
+    assert fields["command"] == "lineament reproduce gissin-test --size full --seed 7"
+    assert fields["fingerprint"] == fingerprint.fingerprint()
+    assert fields["environment"] == {"jax": "0.9", "device": "cpu: cpu"}
     assert before <= datetime.fromisoformat(fields["finished"]) <= datetime.now().astimezone()
-    assert fields["checks"] == [{"name": "gap", "value": 1.0, "low": "-inf", "high": 2.0}]
+    assert fields["checks"] == [{"name": "gap", "value": 1.0, "low": "-inf", "high": 2.0, "origin": "", "void": ""}]
 
 
 def test_odd_settings_become_plain(tmp_path):
@@ -123,6 +122,58 @@ def test_odd_settings_become_plain(tmp_path):
     }
 
 
+def test_the_table_of_settings_is_kept_apart(faked, tmp_path):
+    kept = store.load(store.save(reproduce("gissin-a"), tmp_path))
+    assert kept.table == {"depths": [1, 2, math.inf], "repeats": 3}
+    assert kept.settings == {**kept.table, "solver": "<Tsit5>"}
+    assert kept.protocol == {"data": "Gaussian", "networks": "3"}
+    assert kept.checks[0].origin == "the solver's accuracy"
+
+
+def test_evidence_of_the_first_schema_is_still_read(faked, tmp_path):
+    path = store.save(reproduce("gissin-a"), tmp_path)
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    fields |= {"schema": 1, "scale": fields.pop("size")}
+    for name in ("table", "protocol"):
+        del fields[name]
+    for check in fields["checks"]:
+        del check["origin"], check["void"]
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    kept = store.load(path)
+    assert (kept.size, kept.table, kept.verdict) == ("quick", {}, Verdict.HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 3}, "content is that of gissin-a.quick.3.json"),
+        ({"size": "full"}, "content is that of gissin-a.full.0.json"),
+        ({"id": "gissin-b"}, "content is that of gissin-b.quick.0.json"),
+        ({"title": 3}, "title must be str"),
+        ({"checks": [{"name": "gap"}]}, "value"),
+        ({"checks": "many"}, "not stored evidence"),
+        ({"numbers": [1.0]}, "numbers must be dict"),
+        ({"verdict": "proven"}, "proven"),
+    ],
+)
+def test_evidence_that_contradicts_itself_is_set_aside(faked, tmp_path, change, said):
+    path = store.save(reproduce("gissin-a"), tmp_path)
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    records, problems = store.load_folder(tmp_path)
+    assert records == []
+    (problem,) = problems
+    assert "gissin-a.quick.0.json is not stored evidence" in problem
+    assert said in problem
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"schema": 2, "x": NaN}', '{"schema": 2}', "\x00", "null"])
+def test_files_that_are_no_evidence_are_set_aside(tmp_path, text):
+    (tmp_path / "gissin-a.quick.0.json").write_text(text, encoding="utf-8")
+    records, problems = store.load_folder(tmp_path)
+    assert records == []
+    assert len(problems) == 1
+
+
 def test_summary_is_short_and_strict():
     evidence = Evidence(
         [Check("gap", math.nan, high=1.0)],
@@ -131,9 +182,9 @@ def test_summary_is_short_and_strict():
         numbers={"far": math.inf, "near": 0.5},
     )
     short = store.summary(store.record(result(evidence, "quick", 3)))
-    assert list(short) == ["id", "verdict", "reason", "numbers", "scale", "seed", "seconds"]
+    assert list(short) == ["id", "verdict", "reason", "numbers", "size", "seed", "seconds"]
     assert short["numbers"] == {"far": "inf", "near": 0.5, "as printed: gap": 2.0, "gap": "nan"}
-    assert (short["verdict"], short["scale"], short["seed"], short["seconds"]) == ("fails", "quick", 3, 1.5)
+    assert (short["verdict"], short["size"], short["seed"], short["seconds"]) == ("fails", "quick", 3, 1.5)
     json.dumps(short, allow_nan=False)
 
 
@@ -178,25 +229,25 @@ def test_a_folder_is_read_with_what_is_below_it_and_problems_are_told(tmp_path):
     (tmp_path / "gissin-x.quick.0.json").write_text("{")
     (tmp_path / "notes.json").write_text("{}")
     records, problems = store.load_folder(tmp_path)
-    assert {(record.scale, record.seed) for record in records} == {("quick", 0), ("full", 4)}
+    assert {(record.size, record.seed) for record in records} == {("quick", 0), ("full", 4)}
     assert len(problems) == 1
     assert "gissin-x.quick.0.json" in problems[0]
 
 
 def test_fingerprint_sees_science_and_not_presentation():
-    assert len(store.fingerprint()) == 64
-    assert not any(map(store._decides, ("report/draw.py", "cli.py", "__main__.py")))
-    assert all(map(store._decides, ("theory/modes.py", "claims/registry.py", "problems.py")))
+    assert len(fingerprint.fingerprint()) == 64
+    assert not any(map(fingerprint.decides, ("report/draw.py", "cli/app.py", "execution/store.py", "__main__.py")))
+    assert all(map(fingerprint.decides, ("theory/modes.py", "claims/registry.py", "problems/base.py")))
     base = {"a.py": b"x = 1\n", "b.py": b""}
     moved = {"a.py": b"", "b.py": b"x = 1\n"}
     changed = {**base, "a.py": b"x = 2\n"}
-    assert len({store._hash(sources.items()) for sources in (base, moved, changed)}) == 3
-    assert store._hash(base.items()) == store._hash(reversed(base.items()))
+    assert len({fingerprint._hash(sources.items()) for sources in (base, moved, changed)}) == 3
+    assert fingerprint._hash(base.items()) == fingerprint._hash(reversed(base.items()))
 
 
-def test_loaded_evidence_needs_no_claim(faked, tmp_path):
-    path = store.save(registry.run(registry.find("gissin-a")), tmp_path)
-    registry._registry.clear()
+def test_loaded_evidence_needs_no_claim(faked, tmp_path, monkeypatch):
+    path = store.save(reproduce("gissin-a"), tmp_path)
+    monkeypatch.setattr(registry, "BUILT_IN", ())
     kept = store.load(path)
     assert kept.verdict is Verdict.HOLDS
     assert kept.description.startswith("Closed form against `odeint`.")

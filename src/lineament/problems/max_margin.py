@@ -1,7 +1,9 @@
-"""What a trained classifier is compared with (NumPy, outside any compiled loop)."""
+"""The max-margin separator, which classifiers trained on separable examples are compared with, in NumPy."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..core import arguments
 
 
 def max_margin(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -17,15 +19,16 @@ def max_margin(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """
     from scipy.optimize import nnls
 
-    X, y = np.asarray(X, float), np.asarray(y, float)
-    if X.ndim != 2 or y.shape != X.shape[:1] or y.size == 0 or not np.isfinite(X).all():
-        raise ValueError(f"X must be finite, (n, inputs), and y (n,); got shapes {X.shape} and {y.shape}")
+    X = arguments.matrix("X", X)
+    y = arguments.vector("y", y, len(X))
     if not np.isin(y, (-1.0, 1.0)).all():
-        raise ValueError(f"y must hold the labels −1 and +1; got {np.unique(y)[:5]}")
+        raise ValueError(f"y must be the labels −1 and +1; got {np.unique(y)[:5]}")
     scale = np.abs(X).max() or 1.0
     system = np.vstack([(y[:, None] * X / scale).T, np.ones(len(y))])
     goal = np.append(np.zeros(X.shape[1]), 1.0)
     residual = goal - system @ nnls(system, goal)[0]
     if residual[-1] < 1e-12:  # the goal is then reached: a convex combination of the y_i x_i vanishes
-        raise ValueError("the examples cannot be separated by a plane through the origin")
+        raise ValueError(
+            "X and y must be separable by a plane through the origin; got examples that cannot be separated"
+        )
     return -residual[:-1] / residual[-1] / scale

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from lineament.measure.baselines import max_margin
+from lineament.problems import max_margin
 
 
 def separable(seed, n, d):
@@ -42,5 +42,5 @@ def test_bad_examples_are_refused():
         max_margin([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]], [1, -1, 1])
     with pytest.raises(ValueError, match="labels −1 and \\+1"):
         max_margin([[1.0], [2.0]], [0, 1])
-    with pytest.raises(ValueError, match=r"got shapes \(2, 1\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"y must be a vector of 2 number\(s\); got shape \(3,\)"):
         max_margin([[1.0], [2.0]], [1, 1, 1])

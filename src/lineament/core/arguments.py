@@ -1,0 +1,280 @@
+"""Checks of what users pass to functions of NumPy: one for every kind of argument, called where it enters.
+
+Used by `theory` and by what `measure` does outside compiled loops; `checks` has what takes JAX arrays. It imports no JAX.
+
+One rule: an argument that cannot be used raises a `ValueError` that reads "name must be …; got …", whether its type, its
+shape or its value is at fault. Nothing is converted in silence. Integers and shorter floats become float64; complex
+numbers, truth values, dates, text, objects and arrays with masked entries are refused rather than turned into numbers,
+and so is what is not a number. Infinity is allowed only where a function says so.
+"""
+
+import operator
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+from numbers import Real
+from typing import Any, SupportsIndex, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Layers = tuple[Array, ...]
+Word = TypeVar("Word", bound=str)
+
+
+def real(
+    name: str,
+    value: ArrayLike,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    infinite: bool = False,
+) -> Array:
+    """Return an array of any shape as float64, all of it within the bounds.
+
+    Args:
+        name: what the caller calls it.
+        value: a number or an array of them.
+        least: every entry must be at least this.
+        above: every entry must be above this.
+        most: every entry must be at most this.
+        below: every entry must be below this.
+        infinite: whether infinity, too, is within the bounds.
+    """
+    array = _floats(name, value)
+    good = ~np.isnan(array) if infinite else np.isfinite(array)
+    for bound, holds in ((least, np.greater_equal), (above, np.greater), (most, np.less_equal), (below, np.less)):
+        if bound is not None:
+            good &= holds(array, bound)
+    if not good.all():
+        words = _range("numbers" if array.ndim else "a number", least, above, most, below, infinite)
+        raise ValueError(f"{name} must be {words}; got {_first(array, ~good)}")
+    return array
+
+
+def number(name: str, value: ArrayLike, **bounds: Any) -> float:
+    """Return one real number; the bounds are those of :func:`real`."""
+    array = real(name, value, **bounds)
+    if array.ndim:
+        raise ValueError(f"{name} must be one number; got shape {array.shape}")
+    return float(array)
+
+
+def count(name: str, value: SupportsIndex, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number between two bounds, both allowed."""
+    limits = f"a whole number of at least {least}" + (f" and at most {most}" if most is not None else "")
+    try:
+        n = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be {limits}; got {_shown(value)}") from None
+    if isinstance(value, bool) or n < least or (most is not None and n > most):
+        raise ValueError(f"{name} must be {limits}; got {_shown(value)}")
+    return n
+
+
+def counts(name: str, value: Sequence[int], least: int = 1) -> tuple[int, ...]:
+    """Return a row of whole numbers, such as the widths of a network."""
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) != 1:
+        raise ValueError(f"{name} must be a row of whole numbers; got {_shown(value)}")
+    return tuple(count(f"{name}[{i}]", entry, least) for i, entry in enumerate(value))
+
+
+def vector(name: str, value: ArrayLike, size: int | None = None, **bounds: Any) -> Array:
+    """Return a vector of at least one number, or of exactly `size`; the bounds are those of :func:`real`."""
+    array = real(name, value, **bounds)
+    if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
+        raise ValueError(f"{name} must be a vector of {size or 'at least one'} number(s); got shape {array.shape}")
+    return array
+
+
+def rising(name: str, value: ArrayLike, size: int | None = None, *, strictly: bool = True, **bounds: Any) -> Array:
+    """Return a vector that rises, without repeats if `strictly`."""
+    array = vector(name, value, size, **bounds)
+    gaps = np.diff(array)
+    if not (gaps > 0 if strictly else gaps >= 0).all():
+        k = int(np.argmax(gaps <= 0 if strictly else gaps < 0))
+        raise ValueError(f"{name} must be rising numbers; got {array[k]:g} before {array[k + 1]:g}")
+    return array
+
+
+def indices(name: str, value: ArrayLike, length: int, size: int) -> NDArray[np.int64]:
+    """Return so many whole numbers from 0 to size − 1."""
+    array = vector(name, value, length, least=0, below=size)
+    if np.asarray(value).dtype.kind not in "iu":
+        raise ValueError(f"{name} must be whole numbers; got {np.asarray(value).dtype}")
+    return array.astype(np.int64)
+
+
+def matrices(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+    """Return a finite matrix, or a stack of them along leading axes; of the given shape, if one is given."""
+    array = _floats(name, value)
+    if array.ndim < 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be a matrix with at least one row and column; got shape {array.shape}")
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{name} must be of shape {shape}; got {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        raise ValueError(f"{name} must be finite; got {_first(array, ~finite)}")
+    return array
+
+
+def matrix(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+    """Return one finite matrix of at least one row and column; of the given shape, if one is given."""
+    array = matrices(name, value, shape)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be one matrix; got shape {array.shape}")
+    return array
+
+
+def square(name: str, value: ArrayLike) -> Array:
+    """Return a square matrix, or a stack of them."""
+    array = matrices(name, value)
+    if array.shape[-1] != array.shape[-2]:
+        raise ValueError(f"{name} must be square; got shape {array.shape}")
+    return array
+
+
+def examples(name: str, value: ArrayLike, least: int = 1) -> np.ndarray:
+    """Return a matrix of examples in the real type it comes in, not yet looked at: it may be too large to convert."""
+    array = numeric(name, value)
+    if array.ndim != 2 or len(array) < least or array.shape[1] == 0:
+        raise ValueError(f"{name} must be a matrix of at least {least} example(s), one a row; got shape {array.shape}")
+    return array
+
+
+def labels(name: str, value: ArrayLike, examples: int) -> Array:
+    """Return finite labels of so many examples, (n,) or (n, k)."""
+    y = real(name, value)
+    if y.ndim not in (1, 2) or len(y) != examples or 0 in y.shape:
+        raise ValueError(f"{name} must be labels (n,) or (n, k) of n = {examples} examples; got shape {y.shape}")
+    return y
+
+
+def classes(name: str, value: ArrayLike) -> np.ndarray:
+    """Return names or numbers of classes, of any shape: whole numbers, truth values or text."""
+    if _masked(value):
+        raise ValueError(f"{name} must be classes without a mask; got masked entries")
+    try:
+        array = np.asarray(value)
+    except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
+        raise ValueError(f"{name} must be an array of classes; got {_shown(value)} ({problem})") from None
+    whole = array.dtype.kind == "f" and bool((array == np.round(array)).all())
+    if array.dtype.kind not in "iubUS" and not whole:
+        raise ValueError(f"{name} must be whole numbers, truth values or text; got {_shown(array)}")
+    return array
+
+
+def layers(value: Sequence[ArrayLike], name: str = "layers") -> Layers:
+    """Return layers (W_1, …, W_n), first layer first, as matrices that can be multiplied: W_j is (d_j, d_{j−1})."""
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
+        raise ValueError(f"{name} must be a sequence of at least one matrix; got {_shown(value)}")
+    found = tuple(matrix(f"{name}[{j}]", W) for j, W in enumerate(value))
+    for j, (before, after) in enumerate(pairwise(found), start=1):
+        if after.shape[1] != before.shape[0]:
+            raise ValueError(
+                f"{name}[{j}] must be a matrix of {before.shape[0]} columns to follow {name}[{j - 1}] of shape "
+                f"{before.shape}; got shape {after.shape}"
+            )
+    return found
+
+
+def together(**arrays: Array) -> tuple[int, ...]:
+    """Return the shape that arrays broadcast to."""
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(str(array.shape) for array in arrays.values())
+        raise ValueError(f"{', '.join(arrays)} must be of shapes that broadcast; got {shapes}") from None
+
+
+def one_of(name: str, value: Word, allowed: Collection[Word], besides: str = "") -> Word:
+    """Return a word that is among those allowed; `besides` names what else the caller would take."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(map(repr, allowed)) + (f" or {besides}" if besides else "")
+        raise ValueError(f"{name} must be one of {words}; got {_shown(value)}")
+    return value
+
+
+def truth(name: str, value: bool) -> bool:
+    """Return a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {_shown(value)}")
+    return bool(value)
+
+
+def function(name: str, value: Callable[..., Any]) -> Callable[..., Any]:
+    """Return something that can be called."""
+    if not callable(value):
+        raise ValueError(f"{name} must be a function; got {_shown(value)}")
+    return value
+
+
+def instance(name: str, value: Any, kind: type) -> Any:
+    """Return an object of one of this package's own types."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}; got {_shown(value)}")
+    return value
+
+
+def numeric(name: str, value: ArrayLike) -> np.ndarray:
+    """Return an array of real numbers in the type it comes in, its values not yet looked at."""
+    if type(value) is float:
+        return np.array(value)
+    if type(value) is not np.ndarray:
+        if _masked(value):
+            raise ValueError(f"{name} must be numbers without a mask; got masked entries")
+        try:
+            value = np.asarray(value)
+        except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
+            raise ValueError(f"{name} must be real numbers in an array; got {_shown(value)} ({problem})") from None
+    # Floating-point types from outside NumPy, such as bfloat16, are of kind V but have a scalar type of their own.
+    if value.dtype.kind in "iuf" or (value.dtype.kind == "V" and value.dtype.type is not np.void):
+        return value
+    if _all_real(value):
+        try:
+            return value.astype(np.float64)
+        except (OverflowError, TypeError, ValueError):
+            pass
+    raise ValueError(f"{name} must be real numbers; got {_shown(value)}")
+
+
+def _floats(name: str, value: ArrayLike) -> Array:
+    """The argument as float64, its values not yet looked at."""
+    array = numeric(name, value)
+    return array if array.dtype == np.float64 else array.astype(np.float64)
+
+
+def _all_real(array: np.ndarray) -> bool:
+    """Whether an array of objects holds numbers, such as integers beyond 64 bits or fractions, and nothing else."""
+    return array.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in array.flat)
+
+
+def _masked(value: Any) -> bool:
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(value).any())
+    return isinstance(value, list | tuple) and any(_masked(entry) for entry in value if not isinstance(entry, Real))
+
+
+def _range(
+    noun: str, least: float | None, above: float | None, most: float | None, below: float | None, infinite: bool
+) -> str:
+    limits = {"of at least": least, "above": above, "at most": most, "below": below}
+    bounds = " and ".join(f"{words} {bound:g}" for words, bound in limits.items() if bound is not None)
+    article, plain = ("a ", noun[2:]) if noun.startswith("a ") else ("", noun)
+    return f"{article}{'' if infinite else 'finite '}{plain}{' ' + bounds if bounds else ''}"
+
+
+def _first(array: Array, bad: NDArray[np.bool_]) -> str:
+    """The first bad entry, and where it is."""
+    where = tuple(int(i) for i in np.argwhere(bad)[0]) if array.ndim else ()
+    return f"{array[where]:g}" + (f" at entry {where}" if where else "")
+
+
+def _shown(value: Any) -> str:
+    """A short description for an error message."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} of shape {value.shape}" if value.ndim else f"{value.dtype} {value}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}…"

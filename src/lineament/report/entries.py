@@ -1,0 +1,137 @@
+"""What the atlas lists: claims with all evidence that is stored for them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from lineament.claims.claim import Claim
+from lineament.claims.papers import PAPERS, Paper
+from lineament.claims.sizes import SIZES
+from lineament.evidence import Verdict
+from lineament.execution.batch import Failure
+from lineament.execution.pooled import Pooled, pooled
+from lineament.execution.store import Stored
+
+NOT_RUN = "not run"
+ERROR = "error"
+BADGES = {
+    Verdict.HOLDS: ("holds", "✓"),
+    Verdict.CORRECTED: ("corrected", "✎"),
+    Verdict.DIFFERS: ("differs", "≠"),
+    Verdict.FAILS: ("fails", "✗"),
+    Verdict.UNDECIDED: ("undecided", "?"),
+    ERROR: ("error", "!"),
+    NOT_RUN: ("not-run", "–"),
+}
+"""For each verdict, its name in the style sheet and a sign, so that it is told by more than a colour."""
+
+
+class Row(tuple[str, str, str]):
+    """What a setting is called, what the paper did, and what was done here."""
+
+    __slots__ = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether something else was done than the paper did."""
+        return self[1] != self[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A claim in the atlas: what it states, and at each size all seeds, with superseded runs behind them."""
+
+    id: str
+    paper: Paper
+    place: str
+    title: str
+    statement: str
+    words: str
+    meaning: str
+    paper_setting: Mapping[str, str]
+    description: str
+    source: str
+    kind: str
+    cost: Mapping[str, str]
+    runs: Mapping[str, Pooled]
+    others: tuple[Stored, ...]
+    errors: Mapping[str, str]
+
+    def verdict(self, size: str) -> str:
+        """The verdict at one size. An error just now outweighs what an earlier run found."""
+        if size in self.errors:
+            return ERROR
+        return str(self.runs[size].verdict) if size in self.runs else NOT_RUN
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """Every verdict that some size has, for the filter: not run only if no size was."""
+        tried = [size for size in SIZES if size in self.runs or size in self.errors]
+        return tuple(dict.fromkeys(map(self.verdict, tried))) or (NOT_RUN,)
+
+    @property
+    def corrected(self) -> Stored | None:
+        """The largest run that refutes the statement as printed and offers a correction, if one does."""
+        shown = [pool.shown for pool in self.runs.values() if pool.verdict is Verdict.CORRECTED]
+        return shown[-1] if shown else None
+
+    def protocol(self, run: Stored) -> list[Row]:
+        """What the paper did beside what was done in a run, setting by setting."""
+        names = dict.fromkeys((*self.paper_setting, *run.protocol))
+        return [
+            Row((name, self.paper_setting.get(name, "not stated"), run.protocol.get(name, "as in the paper")))
+            if name in run.protocol
+            else Row((name, self.paper_setting[name], self.paper_setting[name]))
+            for name in names
+        ]
+
+
+def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Iterable[Failure] = ()) -> list[Entry]:
+    """One entry for each claim: the registered ones in their order, then those only known from evidence."""
+    by_id: dict[str, list[Stored]] = {id: [] for id in claims}
+    for record in sorted(records, key=lambda record: record.finished, reverse=True):
+        by_id.setdefault(record.id, []).append(record)
+    errors: dict[str, dict[str, str]] = {}
+    for failure in failures:
+        errors.setdefault(failure.id, {})[failure.size] = failure.message
+    return [_entry(claims.get(id), found, errors.get(id, {})) for id, found in by_id.items()]
+
+
+def tally(entries: Iterable[Entry], size: str) -> dict[str, int]:
+    """How many claims have each verdict at one size."""
+    counts = dict.fromkeys(map(str, BADGES), 0)
+    for entry in entries:
+        counts[entry.verdict(size)] += 1
+    return counts
+
+
+def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) -> Entry:
+    # A claim's own words come from the code, where there still is one.
+    runs = {size: pooled(mine) for size in SIZES if (mine := [run for run in found if run.size == size])}
+    standing = list(chain.from_iterable(pool.runs for pool in runs.values()))
+    source = claim or found[0]
+    return Entry(
+        id=source.id,
+        paper=PAPERS.get(source.paper) or Paper(source.paper, source.paper, "", ""),
+        place=source.place,
+        title=source.title,
+        statement=source.statement,
+        words=claim.words if claim else "",
+        meaning=claim.meaning if claim else "",
+        paper_setting=claim.paper_setting if claim else {},
+        description=source.description,
+        source=_source(claim) if claim else "",
+        kind=source.kind,
+        cost=dict(claim.cost.items()) if claim else {},
+        runs=runs,
+        others=tuple(run for run in found if run not in standing),
+        errors=errors,
+    )
+
+
+def _source(claim: Claim) -> str:
+    """The file and line of a check, named from the folder of its package, the same on every machine."""
+    parts = claim.source.path.parts
+    top = claim.module.split(".")[0]
+    start = len(parts) - 1 - parts[::-1].index(top) if top in parts[:-1] else len(parts) - 1
+    return f"{'/'.join(parts[start:])}:{claim.source.line}"
