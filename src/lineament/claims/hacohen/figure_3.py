@@ -11,7 +11,7 @@ from ...data import tasks
 from ...data.tasks import Task
 from ...evidence import Check, Evidence, at_most
 from ...evidence import figure as fig
-from ...models.layered import Affine
+from ...models import Affine
 from ...theory import pc_bias
 from ...train import epochs as by_epochs
 from ..instances import generator
@@ -216,7 +216,7 @@ def _run(
     return cells
 
 
-def summary(model: models.MLP, problem: problems.Problem, parameters: Affine) -> jax.Array:
+def summary(model: models.MLP, problem: problems.AbstractProblem, parameters: Affine) -> jax.Array:
     """Mean and deviation of the diagonal entries of A and B and of the others, (side, layer, 4).
 
     No q × q matrix is made. Of G = QᵀQ the diagonal holds squared norms of columns, the sum of all entries is |Q1|²,

@@ -147,7 +147,7 @@ def _task(name: str, key: jax.Array) -> Task:
     return tasks.real(name)
 
 
-def _compact(model: Any, problem: problems.Problem, parameters: Any) -> jax.Array:
+def _compact(model: Any, problem: problems.AbstractProblem, parameters: Any) -> jax.Array:
     """The matrix of the network without its activations."""
     linear = model if isinstance(model, Collapsed) else Collapsed(activation_free(model))
     return linear.matrix(parameters)

@@ -12,7 +12,7 @@ from ...data.tasks import Task
 from ...evidence import Evidence, at_least, at_most
 from ...evidence import figure as fig
 from ...measure import order
-from ...models.layered import Affine
+from ...models import Affine
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
