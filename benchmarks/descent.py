@@ -25,10 +25,10 @@ def _ours(d: int, steps: int) -> Callable[[], object]:
     X, Y = _data(d)
     net, problem = la.models.DeepLinear((d,) * (DEPTH + 1)), la.problems.regression(X, Y)
     start = la.ensemble(
-        lambda key: la.starts.gaussian(net, key, scale=0.1), jax.random.split(jax.random.key(0), MEMBERS)
+        lambda key: la.starts.gaussian(net, key, start_scale=0.1), jax.random.split(jax.random.key(0), MEMBERS)
     )
     start = la.Ensemble(jax.tree.map(lambda leaf: leaf.astype(jnp.float32), start.stacked))
-    return lambda: la.descend(net, problem, start, step=1e-2, steps=steps, at=[0, steps])
+    return lambda: la.descend(net, problem, start, step_size=1e-2, steps=steps, at=[0, steps])
 
 
 def _torch_layers(d: int, members: int) -> list[torch.Tensor]:

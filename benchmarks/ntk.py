@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lineament import starts
 from lineament.measure import kernels
 from lineament.models import ConvNet
 
@@ -23,7 +24,7 @@ def _case() -> tuple:
     # Images on the sphere ‖x‖² = d, single precision, as networks on images are trained.
     X = np.random.default_rng(0).normal(size=(EXAMPLES, NET.shape[1])).astype(np.float32)
     X *= (NET.shape[1] / (X**2).sum(axis=1, keepdims=True)) ** 0.5
-    return NET.start(jax.random.key(0), jnp.float32), jnp.asarray(X)
+    return starts.gaussian(NET, 0, deviation=1.0, dtype=jnp.float32), jnp.asarray(X)
 
 
 def _layer_by_layer() -> Callable[[], np.ndarray]:

@@ -24,7 +24,7 @@ def _problem() -> tuple[la.models.DeepLinear, la.problems.Problem, tuple]:
     target = np.diag([*RANK_VALUES, *[0.0] * (SIZE - len(RANK_VALUES))])
     A = rng.normal(size=(MEASUREMENTS, SIZE, SIZE))
     net = la.models.DeepLinear((SIZE,) * (DEPTH + 1))
-    start = la.starts.gaussian(net, jax.random.key(0), scale=START)
+    start = la.starts.gaussian(net, jax.random.key(0), start_scale=START)
     return net, la.problems.sensing(A, np.einsum("koi,oi->k", A, target)), start
 
 
@@ -44,7 +44,7 @@ def rows() -> list[Row]:
 
     def descend(every: int) -> xr.Dataset:
         steps = count * every
-        return la.descend(net, problem, start, step=until / steps, steps=steps, every=every, record=RECORD)
+        return la.descend(net, problem, start, step_size=until / steps, steps=steps, every=every, record=RECORD)
 
     coarse, fine = (_worst(descend(every), truth) for every in EVERY)
     order = np.log(coarse / fine) / np.log(EVERY[1] / EVERY[0])

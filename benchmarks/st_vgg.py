@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lineament import models, train
+from lineament import models, starts, train
 from lineament.claims.hacohen.training import Watched
 from lineament.core import ensembles
 
@@ -21,9 +21,11 @@ FLOPS = 2.7e8  # of one image, forwards and backwards: three times two operation
 
 def _ours(X: np.ndarray, y: np.ndarray, steps: int) -> Callable[[], object]:
     problem = Watched(jnp.asarray(X), jnp.asarray(y), CLASSES)
-    start = ensembles.ensemble(lambda key: NET.start(key, law="glorot"), jax.random.split(jax.random.key(0), MEMBERS))
+    start = ensembles.ensemble(
+        lambda key: starts.glorot(NET, key, dtype=jnp.float32), jax.random.split(jax.random.key(0), MEMBERS)
+    )
     return lambda: train.descend(
-        NET, problem, start, step=0.01, steps=steps, at=[steps], batch_size=BATCH, key=jax.random.key(1)
+        NET, problem, start, step_size=0.01, steps=steps, at=[steps], batch_size=BATCH, key=jax.random.key(1)
     )
 
 

@@ -70,7 +70,7 @@ def _jacobians(model, x):
 
 
 def rows() -> list[Row]:
-    """Peak memory for all outputs and for the trace; speed on inputs few enough for whole Jacobians."""
+    """Peak memory for all outputs and for their mean; speed on inputs few enough for whole Jacobians."""
     import torch
 
     from lineament.torch import ntk
@@ -87,4 +87,4 @@ def rows() -> list[Row]:
         ("vmap of jacrev, whole Jacobians", lambda: _jacobians(model, x), FEW**2), unit="entries", repeats=3,
         note=f"gap {gap:.0e}",
     )  # fmt: skip
-    return [_memory("trace", "trace"), _memory("all", "10 × 10 outputs"), speed]
+    return [_memory("mean", "mean over outputs"), _memory("all", "10 × 10 outputs"), speed]

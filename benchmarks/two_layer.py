@@ -27,7 +27,7 @@ def rows() -> list[Row]:
     """Random target, small start: products at many times, the product at one late time, and an aligned start."""
     target = np.random.default_rng(0).normal(size=(SIZE, SIZE)) / np.sqrt(SIZE)
     net, times = la.models.DeepLinear((SIZE,) * 3), np.linspace(0, UNTIL, TIMES)
-    start = la.starts.balanced(net, jax.random.key(0), scale=SCALE)
+    start = la.starts.balanced(net, jax.random.key(0), start_scale=SCALE)
     layers = [np.asarray(layer) for layer in start]
     case = f"two layers, {SIZE}×{SIZE}"
 

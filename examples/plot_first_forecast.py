@@ -18,7 +18,7 @@ jax.config.update("jax_enable_x64", True)
 target = np.diag([4.0, 2.0, 1.0, 0.5])
 problem = la.problems.whitened(target)
 net = la.models.DeepLinear((4, 16, 16, 4))
-start = la.starts.aligned(net, target, scale=1e-3)
+start = la.starts.aligned(net, target, start_scale=1e-3)
 
 # %%
 # When will each mode be half learnt? No training is needed to say.

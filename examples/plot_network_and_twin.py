@@ -7,7 +7,6 @@ written down before training, needs only the inputs and labels, and is solved fo
 side by side, and the step at which they part is found.
 """
 
-import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,7 +32,8 @@ problem = la.problems.lp_regression(X.astype(np.float32), y.astype(np.float32)[:
 inputs = jnp.asarray(fresh, jnp.float32)
 outputs = la.Record("outputs", lambda model, problem, params: model.end_to_end(params)(inputs)[:, 0], ("example",))
 at = np.unique(np.r_[0, np.geomspace(1, 600, 40).astype(int)])
-run = la.descend(net, problem, net.start(jax.random.key(0)), step=step, steps=600, at=at, record=(outputs,))
+start = la.starts.mirrored(net, 0, la.starts.gaussian, deviation=1.0, dtype=jnp.float32)
+run = la.descend(net, problem, start, step_size=step, steps=600, at=at, record=(outputs,))
 
 # %%
 # Where do they part? At 2 % of the labels' mean square; half the bar says how much that choice matters.

@@ -21,8 +21,8 @@ problem = la.problems.whitened(np.diag([3.0, 2.0, 1.0, 0.5]))
 net = la.models.DeepLinear((4, 10, 10, 4))
 scales = jnp.repeat(jnp.array([1e-1, 1e-2, 1e-3, 1e-4]), 10)
 keys = jax.random.split(jax.random.key(0), scales.shape[0])
-start = la.ensemble(lambda key, scale: la.starts.gaussian(net, key, scale=scale), keys, scales)
-run = la.descend(net, problem, start, step=5e-3, steps=20_000, every=100, record=("loss", "effective_rank"))
+start = la.ensemble(lambda key, scale: la.starts.gaussian(net, key, start_scale=scale), keys, scales)
+run = la.descend(net, problem, start, step_size=5e-3, steps=20_000, every=100, record=("loss", "effective_rank"))
 
 # %%
 # Effective rank against the share of the loss that is left: how complex the map is at each stage of learning.

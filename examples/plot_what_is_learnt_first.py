@@ -21,13 +21,21 @@ images = la.data.load("digits").first(1200)
 X, y = images.rows()[0].astype(np.float32), images.labels
 X = (X - X.mean()) / X.std()
 net = la.models.MLP((64, 64, 10), "relu", "standard", bias=True)
-start = la.ensemble(lambda key: net.start(key), jax.random.split(jax.random.key(0), 8))
+start = la.ensemble(lambda key: la.starts.he(net, key, dtype=jnp.float32), jax.random.split(jax.random.key(0), 8))
 predicted = la.Record(
     "predicted", lambda model, problem, p: jnp.argmax(model.end_to_end(p)(problem.inputs), axis=1), ("example",)
 )
 problem = la.problems.CrossEntropy(jnp.asarray(X), jnp.asarray(y), 10)
 run = la.descend(
-    net, problem, start, step=0.02, steps=40 * 24, every=24, record=(predicted,), batch_size=50, key=jax.random.key(1)
+    net,
+    problem,
+    start,
+    step_size=0.02,
+    steps=40 * 24,
+    every=24,
+    record=(predicted,),
+    batch_size=50,
+    key=jax.random.key(1),
 )
 
 # %%

@@ -149,7 +149,7 @@ def test_batches_average_to_the_whole(name):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: la.problems.regression(X, Y[:5]), "equally many rows: X has 30, Y has 5"),
+        (lambda: la.problems.regression(X, Y[:5]), "equally many rows; got X 30, Y 5"),
         (lambda: la.problems.regression(X[0, 0], Y), "X must have 2 dimension"),
         (
             lambda: la.problems.regression(np.where(X[3, 1] == X, np.nan, X), Y),
@@ -159,7 +159,7 @@ def test_batches_average_to_the_whole(name):
         (lambda: la.problems.regression(X + 0j, Y), "X must hold real numbers"),
         (lambda: la.problems.regression_from_moments(np.eye(3), np.ones((2, 4)), np.eye(2)), "got"),
         (lambda: la.problems.lp_regression(X, Y, p=3), "p must be an even integer ≥ 2"),
-        (lambda: la.problems.sensing(A, values[:3]), "A has 30, y has 3"),
+        (lambda: la.problems.sensing(A, values[:3]), "got A 30, y 3"),
         (lambda: la.problems.sensing(A, values, reduction="median"), "reduction must be one of 'mean', 'sum'"),
         (lambda: la.problems.completion([0], [7], [1.0], (3, 4)), "columns must lie in 0..3; got 7..7"),
         (
@@ -170,7 +170,7 @@ def test_batches_average_to_the_whole(name):
         (lambda: la.problems.logistic(X, np.arange(30)), "labels −1 and \\+1"),
         (lambda: la.problems.cross_entropy(X, classes - 1), "labels must lie in"),
         (lambda: la.problems.cross_entropy(X, signs), "labels must be a vector of integers"),
-        (lambda: PROBLEMS["completion"][0].take(jnp.arange(2)), "no examples to draw minibatches from"),
+        (lambda: PROBLEMS["completion"][0].take(jnp.arange(2)), "must have examples to draw minibatches from"),
         (lambda: PROBLEMS["sensing"][0].optimum(rank=1), "rank 1 < 3 is not known"),
         (lambda: PROBLEMS["moments"][0].loss(lambda x: x), "holds only moments"),
     ],

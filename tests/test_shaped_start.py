@@ -63,9 +63,9 @@ def test_scales_are_members_of_an_ensemble():
 @pytest.mark.parametrize(
     ("widths", "gamma", "shape", "message"),
     [
-        ((3, 2, 1), 1.0, None, r"at least as many hidden units as inputs; the network has widths \(3, 2, 1\)"),
-        ((3, 4, 4, 1), 1.0, None, "needs two layers"),
-        ((3, 4, 1), 0.0, None, "gamma must be positive and finite; got 0.0"),
+        ((3, 2, 1), 1.0, None, r"at least as many hidden units as inputs .* got widths \(3, 2, 1\)"),
+        ((3, 4, 4, 1), 1.0, None, "must have two layers"),
+        ((3, 4, 1), 0.0, None, "start_scale must be positive and finite; got 0.0"),
         ((3, 4, 1), 1.0, [1.0, 2.0], r"shape must be \(3,\) or \(3, 3\) for 3 inputs; got \(2,\)"),
         ((3, 4, 1), 1.0, [1.0, -2.0, 1.0], "shape must be positive and finite"),
         ((3, 4, 1), 1.0, np.diag([1.0, -2.0, 1.0]), "symmetric and positive definite; its eigenvalues are"),

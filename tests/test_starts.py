@@ -14,9 +14,9 @@ from lineament import starts
 
 KEY = jax.random.key(1)
 STARTS = {
-    "balanced": lambda net: starts.balanced(net, KEY, scale=0.1),
-    "identity": lambda net: starts.identity(net, scale=0.1),
-    "gaussian": lambda net: starts.gaussian(net, KEY, scale=0.1),
+    "balanced": lambda net: starts.balanced(net, KEY, start_scale=0.1),
+    "identity": lambda net: starts.identity(net, start_scale=0.1),
+    "gaussian": lambda net: starts.gaussian(net, KEY, start_scale=0.1),
     "gaussian-variances": lambda net: starts.gaussian(net, KEY, variances=[0.1] * net.depth),
     "glorot-uniform": lambda net: starts.glorot(net, KEY),
     "glorot-normal": lambda net: starts.glorot(net, KEY, "normal"),
@@ -51,7 +51,7 @@ def test_a_bottleneck_carries_a_map_of_its_rank_and_no_more():
     r = np.random.default_rng(0)
     low = r.normal(size=(5, 2)) @ r.normal(size=(2, 5))
     np.testing.assert_allclose(net.end_to_end(starts.balanced(net, map=low)), low, atol=1e-12)
-    with pytest.raises(ValueError, match=r"hidden widths \(2,\) are below min\(inputs, outputs\) = 5"):
+    with pytest.raises(ValueError, match=r"at least min\(inputs, outputs\) = 5 .* got \(2,\)"):
         starts.balanced(net, map=r.normal(size=(5, 5)))
 
 
@@ -64,7 +64,9 @@ def test_a_rank_deficient_map_is_split_into_layers_of_its_rank():
 
 def test_random_balanced_and_aligned_starts_have_the_asked_singular_values():
     net = la.models.DeepLinear((4, 6, 6, 3))
-    np.testing.assert_allclose(la.measure.singular_values(net.end_to_end(starts.balanced(net, KEY, scale=1e-3))), 1e-3)
+    np.testing.assert_allclose(
+        la.measure.singular_values(net.end_to_end(starts.balanced(net, KEY, start_scale=1e-3))), 1e-3
+    )
     target = np.random.default_rng(0).normal(size=(3, 4))
     W = net.end_to_end(starts.aligned(net, target, 1e-3))
     np.testing.assert_allclose(la.measure.mode_strengths(W, jnp.asarray(target)), 1e-3, rtol=1e-10)
@@ -80,7 +82,7 @@ def test_gaussian_product_scale_keeps_the_mean_square_output():
     net = la.models.DeepLinear((6, 20, 10, 4))
     x = np.arange(6.0)
     keys = jax.random.split(KEY, 4000)
-    outputs = jax.vmap(lambda k: net.end_to_end(starts.gaussian(net, k, scale=0.3)) @ x)(keys)
+    outputs = jax.vmap(lambda k: net.end_to_end(starts.gaussian(net, k, start_scale=0.3)) @ x)(keys)
     squares = np.sum(np.asarray(outputs) ** 2, axis=1)
     expected = 0.3**2 * 4 / 6 * x @ x
     assert abs(squares.mean() - expected) < 4 * squares.std() / np.sqrt(len(squares))
@@ -124,24 +126,24 @@ def test_orthonormal_is_uniform_not_merely_orthogonal():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda net: starts.balanced(net), "needs a key for a random map, or the map itself"),
+        (lambda net: starts.balanced(net), "key must be given for a random map"),
         (
             lambda net: starts.balanced(net, map=np.ones((2, 2))),
-            r"map must have the network's shape \(3, 3\); got \(2, 2\)",
+            r"map must have the model's shape \(3, 3\); got \(2, 2\)",
         ),
         (lambda net: starts.balanced(net, map=np.full((3, 3), np.inf)), "map must be finite"),
         (lambda net: starts.identity(net, -1.0), "scale must be positive and finite; got -1.0"),
-        (lambda net: starts.gaussian(net, KEY), "either the product's `scale` or each layer's `variances`"),
+        (lambda net: starts.gaussian(net, KEY), "one of start_scale, deviation and variances"),
         (lambda net: starts.gaussian(net, KEY, variances=[1.0]), "one entry for each of 2 layers; got 1"),
-        (lambda net: starts.gaussian(net, KEY, scale=0.0), "scale must be positive"),
+        (lambda net: starts.gaussian(net, KEY, start_scale=0.0), "scale must be positive"),
         (
             lambda net: starts.glorot(net, KEY, "cauchy"),
             "distribution must be one of 'uniform', 'normal'; got 'cauchy'",
         ),
-        (lambda net: starts.isometric(la.models.DeepLinear((3, 3)), KEY), "needs a hidden layer"),
-        (lambda net: la.models.DeepLinear((3,)), "at least two positive integers"),
-        (lambda net: la.models.DeepLinear((3, 0, 2)), "at least two positive integers"),
-        (lambda net: net.check((jnp.ones((3, 2)), jnp.ones((3, 4)))), r"a network of widths \(3, 4, 3\) has"),
+        (lambda net: starts.isometric(la.models.DeepLinear((3, 3)), KEY), "must have a hidden layer"),
+        (lambda net: la.models.DeepLinear((3,)), "widths must be at least 2 positive integers"),
+        (lambda net: la.models.DeepLinear((3, 0, 2)), "widths must be at least 2 positive integers"),
+        (lambda net: net.check((jnp.ones((3, 2)), jnp.ones((3, 4)))), r"must have the shapes \(\(4, 3\), \(3, 4\)\)"),
     ],
 )
 def test_bad_input_is_named(make, message):

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import claims, data, evidence, measure, models, problems, recording, starts, theory, torch, train
     from .core.ensembles import Ensemble, ensemble, stack
+    from .core.model import AbstractModel, Parameter
+    from .core.run import Run
     from .execution.reproduce import reproduce
     from .forecasting import forecast
+    from .problems.base import AbstractProblem
     from .report import plot
-    from .train import Diverged, Record, descend, final, flow
+    from .train import Diverged, Record, descend, flow
 
 _MODULES = (
     "claims",
@@ -29,28 +32,34 @@ _MODULES = (
 )
 _NAMES = {
     "plot": "lineament.report",
+    "AbstractModel": "lineament.core.model",
+    "AbstractProblem": "lineament.problems",
+    "Parameter": "lineament.core.model",
+    "Run": "lineament.core.run",
     "Ensemble": "lineament.core.ensembles",
     "ensemble": "lineament.core.ensembles",
     "stack": "lineament.core.ensembles",
     "Diverged": "lineament.train",
     "Record": "lineament.train",
     "descend": "lineament.train",
-    "final": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
     "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
 __all__ = [
+    "AbstractModel",
+    "AbstractProblem",
     "Diverged",
     "Ensemble",
+    "Parameter",
     "Record",
+    "Run",
     "claims",
     "data",
     "descend",
     "ensemble",
     "evidence",
-    "final",
     "flow",
     "forecast",
     "measure",

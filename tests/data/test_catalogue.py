@@ -211,3 +211,36 @@ def test_a_wrong_single_file_is_refused(places, monkeypatch):
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"name must be one of cifar-10, .*; got 'imagenet'"):
         catalogue.load("imagenet")
+
+
+def test_cats_and_dogs_alone_are_those_of_the_whole(places, monkeypatch):
+    named, _ = places
+    batches = {name: records([number, 3, 5, 7, 5], seed=number)[0] for number, name in enumerate((*cifar.TRAIN, cifar.TEST))}
+    files = tiny(monkeypatch, "cats-dogs", list(batches.values()))
+    for file, content in zip(files, batches.values(), strict=True):
+        (named / file.path).parent.mkdir(exist_ok=True)
+        (named / file.path).write_bytes(content)
+    whole = catalogue.load("cats-dogs")
+    split = lambda raw: [raw[i : i + 3073] for i in range(0, len(raw), 3073)]  # noqa: E731
+    kept = {name: b"".join(r for r in split(raw) if r[0] in (3, 5)) for name, raw in batches.items()}
+    contents = b"".join(kept[name] for name in cifar.TRAIN), kept[cifar.TEST]
+    alone = tuple(
+        download.File(f.path, "sha256:" + hashlib.sha256(content).hexdigest(), f.url)
+        for f, content in zip(entries.CATS_DOGS_FILES, contents, strict=True)
+    )
+    entry = entries.CATALOGUE["cats-dogs"]
+    monkeypatch.setitem(entries.CATALOGUE, "cats-dogs", entries.Entry(**{**vars(entry), "alone": alone}))
+    for file in files:
+        (named / file.path).unlink()
+    with pytest.raises(FileNotFoundError):
+        catalogue.load("cats-dogs", download=False)
+    for file, content in zip(alone, contents, strict=True):
+        (named / file.path).parent.mkdir(exist_ok=True)
+        (named / file.path).write_bytes(content)
+    found = catalogue.load("cats-dogs", download=False)
+    assert (found.name, found.classes) == (whole.name, whole.classes)
+    for got, expected in zip(found[:4], whole[:4], strict=True):
+        np.testing.assert_array_equal(got, expected)
+    (named / alone[0].path).write_bytes(contents[0][:-1] + b"x")
+    with pytest.raises(ValueError, match="not the original"):
+        catalogue.load("cats-dogs", download=False)

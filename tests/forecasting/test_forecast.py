@@ -68,7 +68,7 @@ def test_descent_settles_below_the_largest_stable_step_and_not_above():
         problem = la.problems.regression_from_moments(m.sxx, m.syx, m.syy)
         net = la.models.DeepLinear((4, 1, 1))
         run = la.descend(
-            net, problem, tuple(map(jnp.asarray, chain)), step=factor * made.largest_stable, steps=400,
+            net, problem, tuple(map(jnp.asarray, chain)), step_size=factor * made.largest_stable, steps=400,
             on_divergence="keep",
         )  # fmt: skip
         left = run.loss.values - made.floor

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lineament as la
 from lineament.data import components as pc
 from lineament.measure import compact as cr
 from lineament.models.convnet import ConvNet
@@ -18,7 +19,7 @@ def conv(activation="linear", pooling="average", bias=True):
         (4, 4, 2), (3, 5), (4, 2), pooled=(1,), pooling=pooling, activation=activation, parameterisation="standard",
         bias=bias,
     )  # fmt: skip
-    params = net.start(jax.random.key(0), jnp.float64)
+    params = la.starts.gaussian(net, jax.random.key(0), deviation=0.5, dtype=jnp.float64)
     return net, params._replace(biases=tuple(b + 0.3 for b in params.biases))
 
 
@@ -34,7 +35,7 @@ def test_an_affine_map_is_found_whatever_the_batch(inputs, outputs, batch, seed)
 
 def test_linear_layers_multiply():
     net = MLP((5, 7, 6, 3), activation="linear", parameterisation="standard")
-    params = net.start(jax.random.key(0), jnp.float64)
+    params = la.starts.gaussian(net, jax.random.key(0), deviation=0.5, dtype=jnp.float64)
     expected = params.layers[2] @ params.layers[1] @ params.layers[0]
     np.testing.assert_allclose(cr.compact(net.end_to_end(params), 5, dtype=float).weights, expected, atol=1e-12)
 
@@ -101,7 +102,7 @@ def test_non_linear_networks_are_refused_and_approximated():
         (lambda: cr.compact(lambda X: np.abs(X), 3), "map must be affine"),
         (lambda: cr.compact(lambda X: X, 3, pc.fit(np.eye(4))), "components must be of 3 inputs"),
         (lambda: cr.tangent(lambda X: X, np.ones((2, 2))), "at must be one example"),
-        (lambda: cr.activation_free(3), "net must be a network"),
+        (lambda: cr.activation_free(3), "model must be a network"),
         (lambda: cr.principal(np.ones((2, 3)), pc.fit(np.eye(4))), "weights must be"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lineament as la
 from lineament.measure import kernels
 from lineament.models import MLP, ConvNet, Mirrored, TwoLayer
 
@@ -26,7 +27,7 @@ def rows(n, d, seed=0, dtype=jnp.float64):
 
 def shaken(net, dtype=jnp.float64):
     """Parameters with biases away from zero and, for mirrored networks, unequal copies."""
-    params = net.start(KEY, dtype)
+    params = la.starts.gaussian(net, KEY, deviation=1.0, dtype=dtype)
     leaves, tree = jax.tree.flatten(params)
     keys = jax.random.split(KEY, len(leaves))
     shake = lambda leaf, key: leaf + 0.3 * jax.random.normal(key, leaf.shape, dtype)  # noqa: E731
@@ -55,6 +56,8 @@ def test_networks_are_contracted_to_the_kernel_of_their_jacobian(net, monkeypatc
     whole = kernels.empirical(net, params, x, y)
     close(whole, expected[:7, 7:, 0, 0] if k == 1 else expected[:7, 7:])
     close(kernels.empirical(net, params, x, y, outputs="mean"), expected[:7, 7:].trace(axis1=2, axis2=3) / k)
+    diagonal = kernels.empirical(net, params, x, y, outputs="diagonal")
+    close(diagonal.reshape(7, 5, k), expected[:7, 7:].diagonal(axis1=2, axis2=3))
     square = kernels.empirical(net, params, x)
     close(square, expected[:7, :7].reshape(square.shape))
     monkeypatch.setattr(kernels._Layers, "block", lambda self, memory: 3)  # halves are filled by symmetry
@@ -106,7 +109,7 @@ def test_models_without_taps_go_the_general_way():
 
 @pytest.mark.parametrize("net", [MLP((12, 30, 30, 2)), ConvNet((4, 3, 1), (6, 6), (1,))])
 def test_single_precision_stays_single_and_is_nearly_right(net):
-    params, x = net.start(KEY), rows(6, 12, dtype=jnp.float32)
+    params, x = la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float32), rows(6, 12, dtype=jnp.float32)
     found = kernels.empirical(net, params, x)
     assert found.dtype == np.float32
     exact = kernels.empirical(net, jax.tree.map(lambda leaf: leaf.astype(jnp.float64), params), x.astype(jnp.float64))
@@ -117,7 +120,11 @@ def test_single_precision_stays_single_and_is_nearly_right(net):
 def test_a_linear_layer_has_the_kernel_of_its_data():
     x = rows(9, 4)
     net = MLP((4, 1), "linear")
-    np.testing.assert_allclose(kernels.empirical(net, net.start(KEY, jnp.float64), x), x @ x.T / 4, atol=1e-13)
+    np.testing.assert_allclose(
+        kernels.empirical(net, la.starts.gaussian(net, KEY, deviation=1.0), x),
+        x @ x.T / 4,
+        atol=1e-13,
+    )
 
 
 def test_the_kernel_settles_as_the_network_widens():
@@ -127,7 +134,7 @@ def test_the_kernel_settles_as_the_network_widens():
     widths = np.array([16, 64, 256])
     for width in widths:
         net = MLP((5, int(width), int(width), 1))
-        starts = [net.start(key, jnp.float64) for key in jax.random.split(KEY, 40)]
+        starts = [la.starts.gaussian(net, key, deviation=1.0) for key in jax.random.split(KEY, 40)]
         spread.append(np.std([kernels.empirical(net, params, x)[0, 0] for params in starts]))
     slope = np.polyfit(np.log(widths), np.log(spread), 1)[0]
     assert slope == pytest.approx(-0.5, abs=0.15)
@@ -135,7 +142,9 @@ def test_the_kernel_settles_as_the_network_widens():
 
 def test_memory_bounds_the_block():
     net = ConvNet((8, 8, 3), (64,) * 4)
-    parts = kernels._Layers(net, net.start(KEY), rows(1, 192, dtype=jnp.float32))
+    parts = kernels._Layers(
+        net, la.starts.gaussian(net, KEY, deviation=1.0, dtype=jnp.float32), rows(1, 192, dtype=jnp.float32)
+    )
     assert [parts.paired(layer) for layer in range(parts.count)] == [False] * 4 + [True]
     block = parts.block(2**30)
     assert block >= 1000
@@ -161,15 +170,19 @@ def test_spectrum():
         ({"y": np.zeros((2, 3))}, "x and y must hold examples of one shape"),
         ({"x": np.full((2, 4), np.nan)}, "x must be finite"),
         ({"x": np.zeros((2, 2, 2))}, "x must have one row for each example"),
-        ({"outputs": "trace"}, "outputs must be one of"),
+        ({"outputs": "sum"}, "outputs must be one of"),
         ({"memory": 0}, "memory must be positive"),
-        ({"params": {}}, "params must hold floating-point arrays"),
-        ({"params": {"count": np.arange(3)}}, "params must hold floating-point arrays"),
-        ({"f": lambda params, x: jnp.sum(x)}, r"f must return \(n,\) or \(n, k\)"),
+        ({"parameters": {}}, "parameters must hold floating-point arrays"),
+        ({"parameters": {"count": np.arange(3)}}, "parameters must hold floating-point arrays"),
+        ({"model": lambda parameters, x: jnp.sum(x)}, r"model must return \(n,\) or \(n, k\)"),
     ],
 )
 def test_bad_input_is_refused(change, message):
     net = MLP((4, 2))
-    given = {"f": net, "params": net.start(KEY, jnp.float64), "x": np.ones((2, 4))} | change
+    given = {
+        "model": net,
+        "parameters": la.starts.gaussian(net, KEY, deviation=1.0),
+        "x": np.ones((2, 4)),
+    } | change
     with pytest.raises(ValueError, match=message):
         kernels.empirical(**given)

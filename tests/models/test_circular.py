@@ -55,7 +55,7 @@ def test_the_start_has_the_promised_spread_at_any_depth():
     keys = jax.random.split(jax.random.key(0), 4000)
     for depth in (1, 2, 3):
         net = Circular(10, depth)
-        start = la.ensemble(lambda key, net=net: net.start(key, 0.2), keys).stacked
+        start = la.ensemble(lambda key, net=net: la.starts.circular(net, key, 0.2), keys).stacked
         deviation = (1.5 * 0.2) ** (1 / depth) * np.sqrt(10) ** ((depth - 1) / depth) / 10
         n = start.size
         assert abs(np.mean(start**2) / deviation**2 - 1) < 5 * np.sqrt(2 / n)
@@ -68,9 +68,9 @@ def test_ensembles_run_as_their_members_do():
     r = np.random.default_rng(0)
     problem = la.problems.exponential(r.normal(size=(20, 6)), r.choice([-1.0, 1.0], 20))
     net = Circular(6, 3)
-    start = la.ensemble(lambda key: net.start(key, 0.5), jax.random.split(jax.random.key(1), 3))
-    together = la.descend(net, problem, start, step=0.05, steps=40, record=("loss", net.frequencies))
-    alone = la.descend(net, problem, start[2], step=0.05, steps=40, record=("loss", net.frequencies))
+    start = la.ensemble(lambda key: la.starts.circular(net, key, 0.5), jax.random.split(jax.random.key(1), 3))
+    together = la.descend(net, problem, start, step_size=0.05, steps=40, record=("loss", net.frequencies))
+    alone = la.descend(net, problem, start[2], step_size=0.05, steps=40, record=("loss", net.frequencies))
     np.testing.assert_allclose(together.frequencies[2], alone.frequencies, rtol=1e-12)
     assert (together.loss[:, -1] < together.loss[:, 0]).all()
 
@@ -81,6 +81,6 @@ def test_bad_networks_and_parameters_are_refused():
     with pytest.raises(ValueError, match=r"depth must be a positive integer; got 1\.5"):
         Circular(4, 1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="scale must be positive"):
-        Circular(4, 2).start(jax.random.key(0), -1.0)
-    with pytest.raises(ValueError, match=r"start has shape \(3, 4\).*shape \(2, 4\)"):
+        la.starts.circular(Circular(4, 2), 0, -1.0)
+    with pytest.raises(ValueError, match=r"start must have the shapes \(2, 4\) .* got \(3, 4\)"):
         la.flow(Circular(4, 2), la.problems.whitened(np.ones((1, 4))), jnp.ones((3, 4)))

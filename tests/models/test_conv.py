@@ -52,7 +52,7 @@ def with_biases(weights, seed=0):
 
 @pytest.mark.parametrize("net", [NET, Conv((4, 4, 1), (2, 3), (6, 5, 2), kernel=5, depth=3)])
 def test_the_map_is_the_loop_over_pixels(net):
-    weights = with_biases(net.start(KEY, jnp.float64))
+    weights = with_biases(la.starts.he(net, KEY, dtype=jnp.float64))
     net.check(weights)
     X = np.random.default_rng(1).normal(size=(3, net.shape[1]))
     expected = [naive(net, weights, x.reshape(net.image)) for x in X]
@@ -61,7 +61,7 @@ def test_the_map_is_the_loop_over_pixels(net):
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_expansion_preserves_the_function_and_is_balanced(depth):
-    plain = with_biases(NET.start(KEY, jnp.float64))
+    plain = with_biases(la.starts.he(NET, KEY, dtype=jnp.float64))
     deep = Conv(NET.image, NET.filters, NET.dense, NET.kernel, depth)
     weights = deep.expand(plain, KEY)
     deep.check(weights)
@@ -75,7 +75,7 @@ def test_expansion_preserves_the_function_and_is_balanced(depth):
 
 def test_large_batches_go_through_in_parts():
     net = Conv((2, 2, 1), (1,), (2,), kernel=1)
-    map = net.end_to_end(net.start(KEY, jnp.float64))
+    map = net.end_to_end(la.starts.he(net, KEY, dtype=jnp.float64))
     X = jnp.asarray(np.random.default_rng(0).normal(size=(CHUNK + 3, 4)))
     np.testing.assert_allclose(
         values(map, X), jnp.concatenate([values(map, X[:CHUNK]), values(map, X[CHUNK:])]), atol=1e-14
@@ -88,10 +88,10 @@ def test_it_learns_in_batches_and_starts_keep_sizes():
     X = rng.normal(size=(60, 16)) + 2.0 * labels[:, None]
     net = Conv((4, 4, 1), (4,), (8, 2), kernel=3, depth=2)
     problem = la.problems.cross_entropy(X, labels)
-    start = net.start(KEY, jnp.float64)
-    run = la.descend(net, problem, start, step=0.02, steps=60, batch_size=20, key=KEY, momentum=0.9)
+    start = la.starts.he(net, KEY, dtype=jnp.float64)
+    run = la.descend(net, problem, start, step_size=0.02, steps=60, batch_size=20, key=KEY, momentum=0.9)
     assert run.loss.values[-1] < 0.2 * run.loss.values[0]
-    wide = Conv((2, 2, 1), (256,), (256, 10), kernel=1, depth=3).start(KEY)
+    wide = la.starts.he(Conv((2, 2, 1), (256,), (256, 10), kernel=1, depth=3), KEY, dtype=jnp.float32)
     assert wide.dense[0][0].dtype == jnp.float32
     product = np.linalg.multi_dot([np.asarray(factor) for factor in wide.dense[0]][::-1])
     assert np.linalg.norm(product) ** 2 / 256 == pytest.approx(2.0, rel=0.15)  # He's variance, whatever the depth
@@ -107,7 +107,7 @@ def test_parameters_kept_at_a_rank():
     [
         (((5, 4, 1), (2,), (3,)), "divisible by 2"),
         (((4, 4), (2,), (3,)), "height, width, channels"),
-        (((4, 4, 1), (0,), (3,)), "filters must be positive"),
+        (((4, 4, 1), (0,), (3,)), "filters must be at least 1 positive"),
         (((4, 4, 1), (2,), (3,), 2), "kernel must be odd"),
         (((4, 4, 1), (2,), (3,), 3, 0), "depth must be at least 1"),
     ],
@@ -118,5 +118,5 @@ def test_bad_networks_are_refused(arguments, message):
 
 
 def test_foreign_weights_are_refused():
-    with pytest.raises(ValueError, match="start has shapes"):
-        NET.check(Conv((4, 4, 2), (3,), (5, 4), kernel=3).start(KEY))
+    with pytest.raises(ValueError, match="start must have the shapes"):
+        NET.check(la.starts.he(Conv((4, 4, 2), (3,), (5, 4), kernel=3), KEY))

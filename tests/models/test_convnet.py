@@ -1,6 +1,7 @@
 """Convolutional networks against `lax.conv`, PyTorch and the printed one-layer formula."""
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 import jax
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+import lineament as la
 from lineament.models import ConvNet, convnet, st_vgg, vgg19
 from lineament.models import patches as patches_module
 from lineament.models.patches import patches, pool
@@ -83,7 +85,7 @@ def in_torch(net, params, X):
 )
 def test_the_map_is_that_of_pytorch(net):
     rng = np.random.default_rng(0)
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     params = params._replace(biases=tuple(jnp.asarray(rng.normal(size=b.shape)) for b in params.biases))
     net.check(params)
     X = rng.normal(size=(3, net.shape[1]))
@@ -96,7 +98,7 @@ def test_the_one_layer_network_is_the_printed_one():
     """Hu et al. 2020, eq. (12): filters reach forward from i; centring them renames positions only."""
     d, q, m = 7, 3, 5
     net = ConvNet((d, 1, 1), (m,), (1,), kernels=((q, 1),), padding="circular")
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     W, V = np.asarray(params.layers[0]), np.asarray(params.layers[1]).reshape(d, m).T
     x = np.random.default_rng(0).normal(size=d)
     expected = 0.0
@@ -113,7 +115,7 @@ def test_st_vgg_is_the_described_one():
     assert list(net.layer_shapes) == [
         (32, 27), (32, 288), (64, 288), (64, 576), (128, 576), (128, 1152), (256, 512), (256, 1024), (512, 1024), (5, 512)
     ]  # fmt: skip
-    params = net.start(KEY, law="glorot")
+    params = la.starts.glorot(net, KEY, dtype=jnp.float32)
     net.check(params)
     X = np.random.default_rng(0).normal(size=(2, 3072)).astype(np.float32)
     found = jax.jit(net.apply)(params, jnp.asarray(X))
@@ -127,7 +129,7 @@ def test_st_vgg_is_the_described_one():
 def test_linear_st_vgg_is_linear_and_shares_parameters_with_the_other():
     net = st_vgg(2, "linear", image=(16, 16, 1))
     assert net.pooling == "average"
-    params = st_vgg(2, image=(16, 16, 1)).start(KEY)
+    params = la.starts.he(st_vgg(2, image=(16, 16, 1)), KEY, dtype=jnp.float32)
     net.check(params)
     assert net == replace(st_vgg(2, image=(16, 16, 1)), activation="linear", pooling="average")
     X = jax.random.normal(KEY, (2, 256), jnp.float32)
@@ -140,7 +142,8 @@ def test_vgg19_has_its_sixteen_convolutions():
     assert len(net.filters) == 16
     assert net.features == 512
     assert sum(out * fan_in + out for out, fan_in in net.layer_shapes) == 38_947_914  # 20,024,384 in convolutions
-    assert jax.eval_shape(net.apply, jax.eval_shape(net.start, KEY), jnp.zeros((2, 3072), jnp.float32)).shape == (
+    start = partial(la.starts.he, net, dtype=jnp.float32)
+    assert jax.eval_shape(net.apply, jax.eval_shape(start, KEY), jnp.zeros((2, 3072), jnp.float32)).shape == (
         2,
         10,
     )
@@ -148,7 +151,7 @@ def test_vgg19_has_its_sixteen_convolutions():
 
 def test_large_batches_go_through_in_parts(monkeypatch):
     net = ConvNet((2, 2, 1), (2,), (3,))
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(23, 4)))
 
     def everything():
@@ -169,7 +172,7 @@ def _taps(net, n):
 def test_taps_are_added_to_the_products():
     """Moving a tap by what a change of the weights adds to the product moves the output as that change does."""
     net = ConvNet((4, 4, 2), (3, 2), (4, 2), pooled=(0,), bias=True, activation="elu")
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(3, 32)))
     taps = _taps(net, 3)
     outputs, inputs = net.tapped(params, X, taps)
@@ -190,7 +193,7 @@ def test_taps_are_added_to_the_products():
 def test_dropout_needs_a_key_and_is_unbiased():
     rates = {"pooled_dropout": 0.25, "dense_dropout": 0.5}
     net = ConvNet((4, 4, 1), (8,), (6, 1), pooled=(0,), pooling="average", activation="linear", **rates)
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(1, 16)))
     whole = float(net.apply(params, X)[0, 0])
     assert whole == float(replace(net, pooled_dropout=0.0, dense_dropout=0.0).apply(params, X, KEY)[0, 0])
@@ -225,8 +228,9 @@ def test_bad_networks_are_refused(arguments, message):
 
 
 def test_foreign_parameters_are_refused():
-    with pytest.raises(ValueError, match="start has layers and biases"):
-        ConvNet((4, 4, 1), (2,)).check(ConvNet((4, 4, 2), (2,)).start(KEY))
+    other = la.starts.gaussian(ConvNet((4, 4, 2), (2,)), KEY, deviation=1.0)
+    with pytest.raises(ValueError, match="start must have the shapes"):
+        ConvNet((4, 4, 1), (2,)).check(other)
 
 
 @pytest.mark.parametrize("padding", ["zero", "circular"])

@@ -1,5 +1,7 @@
 """Diagonal networks: the map, the start, and flows against closed forms and conservation laws."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,15 +35,17 @@ def test_the_map_is_the_product_of_the_weights(features, depth, shared, signed, 
 @pytest.mark.parametrize(("depth", "shared"), [(1, True), (2.5, True), (4, True), (3, False)])
 def test_the_start_has_the_asked_scale_and_the_signed_start_is_zero(scale, depth, shared):
     net = Diagonal(2, depth, shared=shared)
-    np.testing.assert_allclose(net.end_to_end(net.start(scale))[0], np.broadcast_to(scale, 2), rtol=1e-13)
+    np.testing.assert_allclose(
+        net.end_to_end(la.starts.identity(net, scale))[0], np.broadcast_to(scale, 2), rtol=1e-13
+    )
     both = Diagonal(2, depth, shared=shared, signed=True)
-    np.testing.assert_array_equal(both.end_to_end(both.start(scale)), np.zeros((1, 2)))
+    np.testing.assert_array_equal(both.end_to_end(la.starts.identity(both, scale)), np.zeros((1, 2)))
 
 
 @pytest.mark.parametrize(("depth", "shared"), [(2.5, True), (5, True), (3, False)])
 def test_flow_follows_the_closed_form(depth, shared):
     net = Diagonal(3, depth, shared=shared)
-    start = la.ensemble(net.start, jnp.array([1e-4, 1e-2, 2.0]))
+    start = la.ensemble(partial(la.starts.identity, net), jnp.array([1e-4, 1e-2, 2.0]))
     clock = depth**2 if shared else depth  # the loss is ½‖σ − σ*‖², without the paper's 1/N² or 1/N
     longest = modes.time_to(0.99 * TARGET.min(), TARGET.min(), 1e-4, depth)
     times = np.linspace(0, longest, 12) / clock
@@ -65,10 +69,10 @@ def test_signed_halves_conserve_what_the_flow_must(depth):
     r = np.random.default_rng(0)
     net = Diagonal(4, depth, signed=True)
     problem = la.problems.regression(r.normal(size=(9, 4)), r.normal(size=9))
-    start = net.start(0.1)
+    start = la.starts.identity(net, 0.1)
     run = la.flow(net, problem, start, record=("end_to_end",), rtol=1e-11)
     conserved = lambda w: np.prod(w, axis=0) if depth == 2 else np.sum(w ** (2 - depth), axis=0)  # noqa: E731
-    np.testing.assert_allclose(conserved(np.asarray(la.final(run, start))), conserved(np.asarray(start)), rtol=1e-8)
+    np.testing.assert_allclose(conserved(np.asarray(run.final)), conserved(np.asarray(start)), rtol=1e-8)
     assert run.end_to_end.min() < -0.05 < 0.05 < run.end_to_end.max()  # both signs are learnt
     np.testing.assert_allclose(run.end_to_end[-1], problem.optimum().map, atol=1e-3)
 
@@ -99,8 +103,10 @@ def test_descent_on_other_losses_is_the_loop_by_hand(depth):
         slope = -np.mean((y / (1 + np.exp(margin)))[:, None] * X, axis=0)  # of the logistic loss in σ
         down = 0.05 * depth * slope
         plus, minus = plus - down * plus ** (depth - 1), minus + down * minus ** (depth - 1)
-    run = la.descend(net, la.problems.logistic(X, y), net.start(0.1), step=0.05, steps=30, record=("loss",))
-    np.testing.assert_allclose(la.final(run, net.start(0.1)), [plus, minus], rtol=1e-12)
+    run = la.descend(
+        net, la.problems.logistic(X, y), la.starts.identity(net, 0.1), step_size=0.05, steps=30, record=("loss",)
+    )
+    np.testing.assert_allclose(run.final, [plus, minus], rtol=1e-12)
 
 
 def test_bad_networks_and_parameters_are_refused():
@@ -111,9 +117,9 @@ def test_bad_networks_and_parameters_are_refused():
     with pytest.raises(ValueError, match=r"depth must be an integer unless weights are shared; got 2\.5"):
         Diagonal(2, 2.5, shared=False)
     with pytest.raises(ValueError, match="scale must be positive"):
-        Diagonal(2, 2).start(0.0)
+        la.starts.identity(Diagonal(2, 2), 0.0)
     net = Diagonal(3, 2)
-    with pytest.raises(ValueError, match=r"start has shape \(2,\).*shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"start must have the shapes \(3,\) .* got \(2,\)"):
         la.flow(net, la.problems.whitened(TARGET[None]), jnp.ones(2))
-    with pytest.raises(ValueError, match=r"\(1, 3\); the problem's have \(1, 2\)"):
-        la.flow(net, la.problems.whitened(np.ones((1, 2))), net.start(0.1))
+    with pytest.raises(ValueError, match=r"\(outputs, inputs\) = \(1, 2\); got \(1, 3\)"):
+        la.flow(net, la.problems.whitened(np.ones((1, 2))), la.starts.identity(net, 0.1))

@@ -17,7 +17,7 @@ NETS = [MLP((12, 8, 2)), MLP((12, 5, 6, 1), "relu", "standard", True), ConvNet((
 @pytest.mark.parametrize("net", NETS)
 def test_output_is_zero_and_the_kernel_that_of_the_plain_network(net):
     mirrored = Mirrored(net)
-    params = mirrored.start(KEY, jnp.float64)
+    params = la.starts.mirrored(mirrored, KEY, la.starts.gaussian, deviation=1.0)
     mirrored.check(params)
     np.testing.assert_array_equal(mirrored.end_to_end(params)(X), 0)
     plain = kernels.empirical(net, params.added, X)
@@ -29,7 +29,7 @@ def test_two_layers_are_pairs_of_neurons():
     half = MLP((12, 6, 1))
     pairs = MLP((12, 12, 1))
     mirrored = Mirrored(half)
-    params = mirrored.start(KEY, jnp.float64)
+    params = la.starts.mirrored(mirrored, KEY, la.starts.gaussian, deviation=1.0)
     W, v = params.added.layers
     whole = Affine((jnp.concatenate([W, W]), jnp.concatenate([v, -v], axis=1)))
     np.testing.assert_allclose(pairs.apply(whole, X), 0, atol=1e-15)
@@ -37,18 +37,18 @@ def test_two_layers_are_pairs_of_neurons():
         kernels.empirical(pairs, whole, X), kernels.empirical(mirrored, params, X), rtol=1e-12, atol=1e-14
     )
     problem = la.problems.regression(X, np.sin(np.arange(7.0)))
-    settings = {"step": 0.3, "steps": 100, "record": ("loss",), "every": 10}
+    settings = {"step_size": 0.3, "steps": 100, "record": ("loss",), "every": 10}
     ours, theirs = la.descend(mirrored, problem, params, **settings), la.descend(pairs, problem, whole, **settings)
     assert ours.loss.values[-1] < 0.5 * ours.loss.values[0]
     np.testing.assert_allclose(ours.loss.values, theirs.loss.values, rtol=1e-10)
-    final, other = la.final(ours, like=params), la.final(theirs, like=whole)
+    final, other = ours.final, theirs.final
     np.testing.assert_allclose(final.subtracted.layers[1], -other.layers[1][:, 6:], atol=1e-10)
 
 
 def test_any_model_of_functions_can_be_mirrored():
     net = TwoLayer(12, 5)
     mirrored = Mirrored(net)
-    params = mirrored.mirror(la.starts.gaussian(net.linear, KEY, scale=1.0))
+    params = la.starts.mirrored(mirrored, KEY, la.starts.gaussian, start_scale=1.0)
     mirrored.check(params)
     np.testing.assert_array_equal(mirrored.end_to_end(params)(X), 0)
     plain = kernels.empirical(net, params.added, X)
@@ -57,7 +57,7 @@ def test_any_model_of_functions_can_be_mirrored():
 
 def test_foreign_parameters_are_refused():
     mirrored = Mirrored(NETS[0])
-    with pytest.raises(ValueError, match="must be a Pair"):
-        mirrored.check(NETS[0].start(KEY))
-    with pytest.raises(ValueError, match="start has layers"):
-        mirrored.check(Pair(NETS[0].start(KEY), NETS[1].start(KEY)))
+    one, other = (la.starts.gaussian(net, KEY, deviation=1.0) for net in NETS[:2])
+    for parameters in (one, Pair(one, other), (one, one)):
+        with pytest.raises(ValueError, match="start must have the shapes"):
+            mirrored.check(parameters)

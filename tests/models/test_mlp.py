@@ -1,5 +1,7 @@
 """Fully connected networks against the written-out formula, and what they start from."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +56,7 @@ def written_out(net, params, x):
 )
 def test_the_map_is_the_formula(net):
     rng = np.random.default_rng(0)
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     params = params._replace(biases=tuple(jnp.asarray(rng.normal(size=b.shape)) for b in params.biases))
     net.check(params)
     X = rng.normal(size=(6, net.shape[1]))
@@ -65,7 +67,7 @@ def test_the_map_is_the_formula(net):
 
 def test_a_penultimate_layer_is_what_the_last_one_multiplies():
     net = MLP((3, 4, 5, 2), "tanh")
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(6, 3)))
     features = net.penultimate(params, X)
     assert features.shape == (6, 5)
@@ -74,7 +76,7 @@ def test_a_penultimate_layer_is_what_the_last_one_multiplies():
 
 def test_both_parameterisations_are_one_function_with_different_gradients():
     ntk, standard = MLP((4, 6, 2), "tanh"), MLP((4, 6, 2), "tanh", "standard")
-    params = ntk.start(KEY, jnp.float64)
+    params = la.starts.gaussian(ntk, KEY, deviation=1.0)
     same = Affine(tuple(W / W.shape[1] ** 0.5 for W in params.layers))
     X = jnp.asarray(np.random.default_rng(0).normal(size=(5, 4)))
     np.testing.assert_allclose(ntk.apply(params, X), standard.apply(same, X), atol=1e-14)
@@ -84,21 +86,21 @@ def test_both_parameterisations_are_one_function_with_different_gradients():
 
 
 @pytest.mark.parametrize(
-    ("net", "law", "variances"),
+    ("net", "start", "variances"),
     [
-        (MLP((300, 200, 100)), "he", (1, 1)),
-        (MLP((300, 200, 100), "tanh", "standard"), "he", (1 / 300, 1 / 200)),
-        (MLP((300, 200, 100), "relu", "standard"), "he", (2 / 300, 2 / 200)),
-        (MLP((300, 200, 100), "linear", "standard", True), "glorot", (2 / 500, 2 / 300)),
+        (MLP((300, 200, 100)), partial(la.starts.gaussian, deviation=1.0), (1, 1)),
+        (MLP((300, 200, 100), "tanh", "standard"), la.starts.he, (1 / 300, 1 / 200)),
+        (MLP((300, 200, 100), "relu", "standard"), la.starts.he, (2 / 300, 2 / 200)),
+        (MLP((300, 200, 100), "linear", "standard", True), la.starts.glorot, (2 / 500, 2 / 300)),
     ],
 )
-def test_starts_have_the_stated_law(net, law, variances):
-    params = net.start(KEY, law=law)
+def test_starts_have_the_stated_law(net, start, variances):
+    params = start(net, KEY, dtype=jnp.float32)
     for W, variance in zip(params.layers, variances, strict=True):
         entries = np.asarray(W).ravel()
         assert W.dtype == jnp.float32
         family = stats.norm(0, variance**0.5)
-        if law == "glorot":
+        if start is la.starts.glorot:
             family = stats.uniform(-((3 * variance) ** 0.5), 2 * (3 * variance) ** 0.5)
         assert stats.kstest(entries, family.cdf).pvalue > 1e-3
     assert all((np.asarray(b) == 0).all() for b in params.biases)
@@ -107,7 +109,7 @@ def test_starts_have_the_stated_law(net, law, variances):
 
 def test_dropout_is_unbiased_and_only_with_a_key():
     net = MLP((3, 400, 1), "linear", "standard", dropout=0.5)
-    params = net.start(KEY, jnp.float64)
+    params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.ones((1, 3))
     whole = net.apply(params, X)
     np.testing.assert_array_equal(whole, net.end_to_end(params)(X))
@@ -122,10 +124,12 @@ def test_an_ensemble_trains():
     X = rng.normal(size=(40, 5))
     problem = la.problems.regression(X, np.sign(X[:, :1]))
     net = MLP((5, 32, 1), bias=True)
-    start = la.ensemble(lambda key: net.start(key, jnp.float64), jax.random.split(KEY, 3))
-    run = la.descend(net, problem, start, step=0.5, steps=200)
+    start = la.ensemble(
+        lambda key: la.starts.gaussian(net, key, deviation=1.0), jax.random.split(KEY, 3)
+    )
+    run = la.descend(net, problem, start, step_size=0.5, steps=200)
     assert (run.loss.values[:, -1] < 0.35 * run.loss.values[:, 0]).all()
-    members = la.final(run, like=start)
+    members = run.final
     loss = problem.loss(net.end_to_end(members[1]))
     assert float(loss) == pytest.approx(run.loss.values[1, -1], rel=1e-10)
 
@@ -147,11 +151,9 @@ def test_bad_networks_are_refused(arguments, message):
 
 def test_bad_parameters_and_laws_are_refused():
     net = MLP((3, 4, 1))
-    with pytest.raises(ValueError, match="start has layers and biases"):
-        net.check(MLP((3, 5, 1)).start(KEY))
-    with pytest.raises(ValueError, match="start has layers and biases"):
-        net.check(MLP((3, 4, 1), bias=True).start(KEY))
-    with pytest.raises(ValueError, match="law must be one of"):
-        net.start(KEY, law="lecun")
-    with pytest.raises(ValueError, match="law belongs to the standard"):
-        net.start(KEY, law="glorot")
+    for other in (MLP((3, 5, 1)), MLP((3, 4, 1), bias=True)):
+        with pytest.raises(ValueError, match="start must have the shapes"):
+            net.check(la.starts.gaussian(other, KEY, deviation=1.0))
+    for start in (la.starts.he, la.starts.glorot, la.starts.torch_default):
+        with pytest.raises(ValueError, match="must be in standard parameterisation"):
+            start(net, KEY)

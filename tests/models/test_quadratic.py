@@ -68,7 +68,7 @@ def follow(net, problem, start):
 
 def test_the_variance_loss_gives_depth_two_modes():
     net = Quadratic(4)
-    start = la.ensemble(lambda key: net.start(1e-3, key), jax.random.split(jax.random.key(0), 2))
+    start = la.ensemble(lambda key: la.starts.orthogonal(net, key, 1e-3), jax.random.split(jax.random.key(0), 2))
     run = follow(net, quadratic_variance(rotated(VALUES)), start)
     forecast = modes.trajectory(TIMES[:, None], VALUES, 1e-3, 2)
     np.testing.assert_allclose(spectrum(run), np.broadcast_to(forecast, (2, 31, 4)), rtol=1e-8)
@@ -76,17 +76,17 @@ def test_the_variance_loss_gives_depth_two_modes():
 
 def test_the_squared_loss_couples_them():
     net = Quadratic(4)
-    run = follow(net, quadratic_squared(rotated(VALUES)), net.start(1e-3, jax.random.key(0)))
+    run = follow(net, quadratic_squared(rotated(VALUES)), la.starts.orthogonal(net, 0, 1e-3))
     np.testing.assert_allclose(spectrum(run), trajectory(TIMES, VALUES, 1e-3).values, rtol=1e-8)
 
 
 def test_the_bias_learns_at_an_eighth_of_the_printed_rate():
     net = Quadratic(4, bias=True)
-    start = net.start(1e-3, jax.random.key(0), bias=-0.5)
+    start = la.starts.orthogonal(net, 0, 1e-3, bias=-0.5)
     run = follow(net, quadratic_squared(rotated(VALUES), bias=0.3), start)
     exact = trajectory(TIMES, VALUES, 1e-3, bias=-0.5, bias_target=0.3)
     np.testing.assert_allclose(spectrum(run), exact.values, rtol=1e-8)
-    assert float(la.final(run, start)[1]) == pytest.approx(exact.bias[-1], rel=1e-8)
+    assert float(run.final[1]) == pytest.approx(exact.bias[-1], rel=1e-8)
     printed = trajectory(TIMES, VALUES, 1e-3, bias=-0.5, bias_target=0.3, bias_rate=PRINTED_BIAS_RATE)
     assert np.abs(spectrum(run) - printed.values).max() > 0.1
 
@@ -97,7 +97,7 @@ def test_the_printed_pair_is_the_flow_of_a_bias_in_units_of_root_eight():
             return super().end_to_end((parameters[0], 8**0.5 * parameters[1]))
 
     net = Rescaled(4, bias=True)
-    run = follow(net, quadratic_squared(rotated(VALUES), bias=0.3), net.start(1e-3, bias=-0.5 / 8**0.5))
+    run = follow(net, quadratic_squared(rotated(VALUES), bias=0.3), la.starts.identity(net, 1e-3, bias=-0.5 / 8**0.5))
     printed = trajectory(TIMES, VALUES, 1e-3, bias=-0.5, bias_target=0.3, bias_rate=PRINTED_BIAS_RATE)
     np.testing.assert_allclose(spectrum(run), printed.values, rtol=1e-8)
 
@@ -112,15 +112,15 @@ def test_descent_on_examples_is_the_loop_by_hand():
         slope = X.T @ (residual[:, None] * X) / 30
         W, b = W - 0.5 * W @ slope / 4, b - 0.5 * residual.mean() / 8
     net = Quadratic(4, bias=True)
-    start = net.start(1e-2, bias=1.75)
-    run = la.descend(net, quadratic_regression(X, y), start, step=0.5, steps=50, record=("loss",))
-    np.testing.assert_allclose(la.final(run, start)[0], W, rtol=1e-10, atol=1e-14)
-    assert float(la.final(run, start)[1]) == pytest.approx(b, rel=1e-12)
+    start = la.starts.identity(net, 1e-2, bias=1.75)
+    run = la.descend(net, quadratic_regression(X, y), start, step_size=0.5, steps=50, record=("loss",))
+    np.testing.assert_allclose(run.final[0], W, rtol=1e-10, atol=1e-14)
+    assert float(run.final[1]) == pytest.approx(b, rel=1e-12)
 
 
 def test_examples_can_be_taken_in_part():
     X = np.random.default_rng(0).normal(size=(10, 3))
-    problem, form = quadratic_regression(X, X[:, 0]), Quadratic(3).end_to_end(Quadratic(3).start(0.1))
+    problem, form = quadratic_regression(X, X[:, 0]), Quadratic(3).end_to_end(la.starts.identity(Quadratic(3), 0.1))
     halves = [float(problem.take(jnp.arange(5) + first).loss(form)) for first in (0, 5)]
     assert np.mean(halves) == pytest.approx(float(problem.loss(form)), rel=1e-12)
     assert problem.examples == 10
@@ -128,8 +128,7 @@ def test_examples_can_be_taken_in_part():
 
 def test_the_start_is_a_multiple_of_an_orthogonal_matrix():
     net = Quadratic(3, bias=True)
-    for key in (None, jax.random.key(0)):
-        W, b = net.start(0.01, key, bias=2.0)
+    for W, b in (la.starts.orthogonal(net, 0, 0.01, bias=2.0), la.starts.identity(net, 0.01, bias=2.0)):
         np.testing.assert_allclose(W.T @ W, 0.01 * np.eye(3), atol=1e-15)
         assert float(b) == 2.0
     np.testing.assert_allclose(net.singular_values((W, b)), 0.01, rtol=1e-12)
@@ -138,23 +137,23 @@ def test_the_start_is_a_multiple_of_an_orthogonal_matrix():
 def test_bad_networks_targets_and_starts_are_refused():
     with pytest.raises(ValueError, match="inputs must be a positive integer; got 0"):
         Quadratic(0)
-    with pytest.raises(ValueError, match="this network has no bias"):
-        Quadratic(2).start(0.1, bias=1.0)
+    with pytest.raises(ValueError, match="bias must be None unless the network has one"):
+        la.starts.identity(Quadratic(2), 0.1, bias=1.0)
     with pytest.raises(ValueError, match="scale must be positive"):
-        Quadratic(2).start(-0.1)
+        la.starts.identity(Quadratic(2), -0.1)
     with pytest.raises(ValueError, match=r"target must be a square matrix; got shape \(1, 2\)"):
         quadratic_squared(np.ones((1, 2)))
     with pytest.raises(ValueError, match="target must be symmetric"):
         quadratic_variance([[1.0, 1.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="least eigenvalue is -1"):
         quadratic_variance(np.diag([1.0, -1.0]))
-    with pytest.raises(ValueError, match="X has 2, y has 3"):
+    with pytest.raises(ValueError, match="got X 2, y 3"):
         quadratic_regression(np.ones((2, 2)), np.ones(3))
     net, problem = Quadratic(2, bias=True), quadratic_squared(np.eye(2))
-    with pytest.raises(ValueError, match=r"start has shapes \(\(2, 2\),\)"):
-        la.flow(net, problem, Quadratic(2).start(0.1), record=("loss",))
-    with pytest.raises(ValueError, match="the problem's have"):
-        la.flow(Quadratic(3), problem, Quadratic(3).start(0.1), record=("loss",))
+    with pytest.raises(ValueError, match=r"got \(\(2, 2\),\)"):
+        la.flow(net, problem, la.starts.identity(Quadratic(2), 0.1), record=("loss",))
+    with pytest.raises(ValueError, match="maps of the problem's shape"):
+        la.flow(Quadratic(3), problem, la.starts.identity(Quadratic(3), 0.1), record=("loss",))
     linear = la.models.DeepLinear((2, 1))
     with pytest.raises(ValueError, match=r"quadratic forms.*got a map of shape \(1, 2\)"):
         la.flow(linear, problem, la.starts.identity(linear, 0.1), record=("loss",))

@@ -102,7 +102,7 @@ def test_component_norms_obey_the_law_of_the_paper(order):
     shape = (3, 2, 4, 2)[:order]
     model = CP(shape, 1)  # one component, so that sorting does not hide which is which
     _, _, problem = completion(shape, 5)
-    factors = model.balanced_start(KEY, 0.3)
+    factors = la.starts.balanced_components(model, KEY, 0.3)
     np.testing.assert_allclose(model.component_norms(factors), [0.3], rtol=1e-12)
     gradient = jax.grad(lambda w: problem.loss(model.end_to_end(w)))(factors)
     rate = jax.jvp(model.component_norms, (factors,), (jax.tree.map(jnp.negative, gradient),))[1][0]
@@ -117,9 +117,9 @@ def test_flow_conserves_differences_of_squared_norms_and_fits():
     truth = np.multiply.outer(np.multiply.outer([1.0, 2.0, 0.5], [1.0, -1.0, 0.3]), [0.5, 1.0, 1.0])
     indices = np.argwhere(np.ones((3, 3, 3)))[::2]
     problem = la.problems.tensor_completion(indices, truth[tuple(indices.T)], (3, 3, 3), reduction="sum")
-    start = model.start(KEY, 0.2)
+    start = la.starts.gaussian(model, KEY, deviation=0.2)
     run = la.flow(model, problem, start, until=20.0, record=("loss",), tolerance=1e-6)
-    last = la.final(run, like=start)
+    last = run.final
     squares = lambda w: [np.sum(np.asarray(f) ** 2, axis=0) for f in w]  # noqa: E731
     drift = np.diff(squares(last), axis=0) - np.diff(squares(start), axis=0)
     np.testing.assert_allclose(drift, 0, atol=1e-6)
@@ -127,7 +127,7 @@ def test_flow_conserves_differences_of_squared_norms_and_fits():
 
 
 def test_starts_have_their_deviation():
-    factors = CP((50, 50), 40).start(KEY, 0.01)
+    factors = la.starts.gaussian(CP((50, 50), 40), KEY, deviation=0.01)
     assert np.std(np.concatenate([np.ravel(f) for f in factors])) == pytest.approx(0.01, rel=0.05)
     assert TreeTensor((2,) * 4, 3).parameter_shapes == ((2, 3),) * 4 + ((3, 3),) * 2 + ((1, 3),)
 
@@ -140,8 +140,11 @@ def test_starts_have_their_deviation():
         (lambda: CP((3, 3), 0), "components must be a positive integer"),
         (lambda: TreeTensor((2, 2, 2), 2), "2, 4, 8"),
         (lambda: TreeTensor((2, 2), 0), "width must be a positive integer"),
-        (lambda: CP((3, 3)).start(KEY, -1.0), "deviation must be positive"),
-        (lambda: CP((3, 3), 2).check(CP((3, 3), 1).start(KEY, 1.0)), "start has factors"),
+        (lambda: la.starts.gaussian(CP((3, 3)), KEY, deviation=-1.0), "deviation must be positive"),
+        (
+            lambda: CP((3, 3), 2).check(la.starts.gaussian(CP((3, 3), 1), KEY, deviation=1.0)),
+            "start must have the shapes",
+        ),
         (lambda: la.problems.tensor_completion([[0, 0], [0, 0]], [1.0, 1.0], (2, 2)), "more than once"),
         (lambda: la.problems.tensor_completion([[0, 2]], [1.0], (2, 2)), "row 0 is outside"),
         (lambda: la.problems.tensor_completion([[0]], [1.0], (2, 2)), "indices must be integers of shape"),

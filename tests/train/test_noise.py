@@ -14,7 +14,7 @@ rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(7, 3)), rng.normal(size=(7, 1))
 PROBLEM = la.problems.regression(X, Y)
 NET = la.models.DeepLinear((3, 4, 1))
-START = la.starts.gaussian(NET, KEY, scale=0.7)
+START = la.starts.gaussian(NET, KEY, start_scale=0.7)
 IMBALANCE = la.Record("D", lambda model, problem, layers: -la.measure.conserved(layers)[0], ("i", "j"))
 
 
@@ -34,10 +34,10 @@ def naive(layers, step, noises, activation):
 @pytest.mark.parametrize("activation", ["linear", "relu"])
 def test_noisy_descent_is_the_loop(activation):
     net = NET if activation == "linear" else TwoLayer(3, 4)
-    run = noisy_descend(net, PROBLEM, START, step=0.05, steps=20, noise=0.8, key=KEY, at=[0, 7, 20])
+    run = noisy_descend(net, PROBLEM, START, step_size=0.05, steps=20, noise=0.8, key=KEY, at=[0, 7, 20])
     draws = [np.asarray(jax.random.normal(jax.random.fold_in(KEY, s), (7, 1)))[:, 0] for s in range(20)]
     W, a = naive(START, 0.05, [0.8 * draw for draw in draws], activation)
-    found = la.final(run, START)
+    found = run.final
     np.testing.assert_allclose(found[0], W, atol=1e-12)
     np.testing.assert_allclose(found[1][0], a, atol=1e-12)
     np.testing.assert_allclose(run.time, [0.0, 0.35, 1.0])
@@ -47,12 +47,12 @@ def test_noisy_descent_is_the_loop(activation):
 
 
 def test_without_noise_it_is_descent_and_the_diffusion_is_flow():
-    plain = la.descend(NET, PROBLEM, START, step=0.05, steps=40, at=[0, 10, 40])
-    quiet = noisy_descend(NET, PROBLEM, START, step=0.05, steps=40, at=[0, 10, 40], noise=0.0, key=KEY)
-    euler = noisy_flow(NET, PROBLEM, START, intensity=0.0, step=0.05, times=[0.0, 0.5, 2.0], key=KEY)
+    plain = la.descend(NET, PROBLEM, START, step_size=0.05, steps=40, at=[0, 10, 40])
+    quiet = noisy_descend(NET, PROBLEM, START, step_size=0.05, steps=40, at=[0, 10, 40], noise=0.0, key=KEY)
+    euler = noisy_flow(NET, PROBLEM, START, intensity=0.0, step_size=0.05, times=[0.0, 0.5, 2.0], key=KEY)
     for run in (quiet, euler):
         np.testing.assert_allclose(run.loss, plain.loss, rtol=1e-11)
-        np.testing.assert_allclose(la.final(run, START)[0], la.final(plain, START)[0], atol=1e-12)
+        np.testing.assert_allclose(run.final[0], plain.final[0], atol=1e-12)
 
 
 def scalar_problem():
@@ -65,7 +65,7 @@ def test_one_layer_keeps_the_variance_of_an_autoregression():
     problem, s = scalar_problem()
     net, count = la.models.DeepLinear((1, 1)), 20_000
     start, eta, delta = la.Ensemble((jnp.full((count, 1, 1), 0.6),)), 0.5, 0.9
-    run = noisy_descend(net, problem, start, step=eta, steps=30, noise=delta, key=KEY, record=("end_to_end",))
+    run = noisy_descend(net, problem, start, step_size=eta, steps=30, noise=delta, key=KEY, record=("end_to_end",))
     values = run.end_to_end.values[:, -1, 0, 0]
     expected = eta * delta**2 / (4 * (2 - eta * s)) * (1 - (1 - eta * s) ** 60)
     assert abs(values.var() / expected - 1) < 5 * np.sqrt(2 / count)
@@ -88,7 +88,7 @@ def test_descent_tends_to_the_ito_diffusion_at_rate_one_in_distribution():
     for steps in counts:
         eta = UNTIL / steps
         run = noisy_descend(
-            SCALAR, problem, start, step=eta, steps=int(steps), noise=INTENSITY / np.sqrt(eta), key=KEY,
+            SCALAR, problem, start, step_size=eta, steps=int(steps), noise=INTENSITY / np.sqrt(eta), key=KEY,
             at=[steps], record=(IMBALANCE,)
         )  # fmt: skip
         ends = run.D.values[:, -1]
@@ -105,7 +105,14 @@ def test_the_solver_tends_to_the_ito_path_at_rate_one_half():
     steps, errors = UNTIL / np.array([16, 64, 256]), []
     for step in steps:
         run = noisy_flow(
-            SCALAR, problem, start, intensity=INTENSITY, step=step, times=[0.0, UNTIL], key=KEY, record=(IMBALANCE,)
+            SCALAR,
+            problem,
+            start,
+            intensity=INTENSITY,
+            step_size=step,
+            times=[0.0, UNTIL],
+            key=KEY,
+            record=(IMBALANCE,),
         )
         errors.append(np.sqrt(np.mean(np.sum((run.D.values[:, -1] - exact) ** 2, axis=(1, 2)))))
     assert abs(np.polyfit(np.log(steps), np.log(errors), 1)[0] - 0.5) < 0.15
@@ -131,11 +138,11 @@ def test_descent_and_diffusion_agree_in_the_mean_loss():
 def test_members_equal_single_runs():
     keys = jax.random.split(KEY, 2)
     both = noisy_descend(
-        NET, PROBLEM, START, step=jnp.array([0.05, 0.02]), noise=jnp.array([1.0, 2.0]), steps=10, key=KEY, every=5
+        NET, PROBLEM, START, step_size=jnp.array([0.05, 0.02]), noise=jnp.array([1.0, 2.0]), steps=10, key=KEY, every=5
     )
     assert both.time.dims == ("member", "step")
     for member, (step, noise) in enumerate([(0.05, 1.0), (0.02, 2.0)]):
-        alone = noisy_descend(NET, PROBLEM, START, step=step, noise=noise, steps=10, key=keys[member], every=5)
+        alone = noisy_descend(NET, PROBLEM, START, step_size=step, noise=noise, steps=10, key=keys[member], every=5)
         np.testing.assert_allclose(both.loss[member], alone.loss, rtol=1e-12)
 
 
@@ -146,15 +153,15 @@ MOMENTS = la.problems.whitened(np.ones((1, 3)))
     ("call", "message"),
     [
         (lambda: down(noise=-1.0), "noise must be a number .* not negative; got -1.0"),
-        (lambda: down(step=0.0), "step must be positive"),
+        (lambda: down(step_size=0.0), "step_size must be positive"),
         (lambda: down(steps=0), "steps must be a positive integer"),
-        (lambda: down(problem=MOMENTS), r"problems.regression\(X, Y\); got Regression from moments"),
+        (lambda: down(problem=MOMENTS), r"problems.regression\(X, Y\) makes it; got Regression from moments"),
         (lambda: down(problem=la.problems.lp_regression(X, Y)), "got LpRegression"),
-        (lambda: down(noise=jnp.ones(2), step=jnp.ones(3)), "equally many members: step 3, noise 2"),
+        (lambda: down(noise=jnp.ones(2), step_size=jnp.ones(3)), "equally many members; got step_size 3, noise 2"),
         (lambda: diffuse(intensity=np.inf), "intensity must be a number .* finite"),
-        (lambda: diffuse(times=[1.0, 0.5]), "rising, finite times"),
-        (lambda: diffuse(problem=MOMENTS), "label noise needs the square loss on examples"),
-        (lambda: diffuse(start=START[:1]), "start has layers of shape"),
+        (lambda: diffuse(times=[1.0, 0.5]), "rising, finite numbers"),
+        (lambda: diffuse(problem=MOMENTS), "must be the square loss on examples"),
+        (lambda: diffuse(start=START[:1]), "start must have the shapes"),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -172,9 +179,9 @@ def diffuse(problem=PROBLEM, start=START, **options):
 
 
 def test_divergence_names_member_and_step():
-    with pytest.raises(la.Diverged, match=r"member 1 diverged at step \d+.*try a smaller step than 9") as caught:
-        down(step=jnp.array([0.01, 9.0]), noise=jnp.ones(2), steps=200, every=100)
+    with pytest.raises(la.Diverged, match=r"member 1 diverged at step \d+.*try a smaller step_size than 9") as caught:
+        down(step_size=jnp.array([0.01, 9.0]), noise=jnp.ones(2), steps=200, every=100)
     assert caught.value.member == 1
     assert np.isfinite(caught.value.loss)
     with pytest.raises(la.Diverged, match="the run diverged"):
-        diffuse(step=9.0, times=[0.0, 90.0, 900.0])
+        diffuse(step_size=9.0, times=[0.0, 90.0, 900.0])

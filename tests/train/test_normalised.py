@@ -13,7 +13,7 @@ from lineament.train import normalised
 NET = la.models.DeepLinear((3, 4, 2))
 TARGET = np.random.default_rng(0).normal(size=(2, 3))
 PROBLEM = la.problems.whitened(TARGET)
-START = la.starts.gaussian(NET, jax.random.key(0), scale=0.1)
+START = la.starts.gaussian(NET, jax.random.key(0), start_scale=0.1)
 
 
 def naive(layers, step, steps, decay, eps):
@@ -32,14 +32,16 @@ def naive(layers, step, steps, decay, eps):
 @pytest.mark.parametrize(("decay", "eps"), [(0.99, 1e-4), (0.5, 1.0), (0.0, 1e-8)])
 def test_it_is_the_loop(decay, eps):
     run = la.descend(
-        NET, PROBLEM, START, step=0.02, steps=60, every=1, record=("end_to_end",),
+        NET, PROBLEM, START, step_size=0.02, steps=60, every=1, record=("end_to_end",),
         optimiser=partial(normalised, decay=decay, eps=eps),
     )  # fmt: skip
     np.testing.assert_allclose(run.end_to_end, naive(START, 0.02, 60, decay, eps), atol=1e-12)
 
 
 def test_its_defaults_are_those_of_the_papers():
-    run = la.descend(NET, PROBLEM, START, step=0.02, steps=20, every=1, record=("end_to_end",), optimiser=normalised)
+    run = la.descend(
+        NET, PROBLEM, START, step_size=0.02, steps=20, every=1, record=("end_to_end",), optimiser=normalised
+    )
     np.testing.assert_allclose(run.end_to_end, naive(START, 0.02, 20, 0.99, 1e-4), atol=1e-12)
 
 
@@ -56,7 +58,7 @@ def test_it_leaves_a_saddle_in_steps_that_do_not_grow_with_the_plateau():
     net = la.models.DeepLinear((1, 1, 1, 1))
     problem = la.problems.whitened([[1.0]])
     runs = [
-        la.descend(net, problem, la.starts.identity(net, s), step=0.01, steps=400, every=1, record=("loss",),
+        la.descend(net, problem, la.starts.identity(net, s), step_size=0.01, steps=400, every=1, record=("loss",),
                    optimiser=partial(normalised, eps=1e-12), on_divergence="keep")
         for s in (1e-4, 1e-6)
     ]  # fmt: skip

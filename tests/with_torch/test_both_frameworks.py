@@ -40,7 +40,7 @@ def in_torch(weights):
 def test_a_step_of_the_expanded_network_is_the_same_in_both(depth):
     rng = np.random.default_rng(depth)
     X, labels = rng.normal(size=(20, np.prod(IMAGE))), rng.integers(0, DENSE[-1], 20)
-    plain = la.models.Conv(IMAGE, FILTERS, DENSE, KERNEL).start(jax.random.key(0), jnp.float64)
+    plain = la.starts.he(la.models.Conv(IMAGE, FILTERS, DENSE, KERNEL), 0, dtype=jnp.float64)
     plain = plain._replace(dense_biases=tuple(jnp.asarray(rng.normal(size=width)) for width in DENSE))
 
     net = la.models.Conv(IMAGE, FILTERS, DENSE, KERNEL, depth)

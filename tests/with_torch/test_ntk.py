@@ -183,16 +183,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("block", [None, 1, 2, 100])
+@pytest.mark.parametrize("memory", [1, 2**14, 2**17, 2**27])
 @pytest.mark.parametrize("case", CASES)
-def test_every_kind_of_output_in_blocks(case, block):
+def test_every_kind_of_output_in_blocks(case, memory):
     make, inputs = CASES[case]
     model, x, y = make(), inputs(5), inputs(3)
     for other in (None, y):
         wanted = naive(model, x, other)
-        close(ntk(model, x, other, block=block), wanted)
-        close(ntk(model, x, other, block=block, outputs="diagonal"), torch.einsum("xyii->xyi", wanted))
-        close(ntk(model, x, other, block=block, outputs="trace"), torch.einsum("xyii->xy", wanted))
+        close(ntk(model, x, other, memory=memory), wanted)
+        close(ntk(model, x, other, memory=memory, outputs="diagonal"), torch.einsum("xyii->xyi", wanted))
+        close(ntk(model, x, other, memory=memory, outputs="mean"), torch.einsum("xyii->xy", wanted) / wanted.shape[-1])
 
 
 @pytest.mark.parametrize("memory", [1, 20_000, 10**9])
@@ -257,7 +257,7 @@ def test_what_has_no_structure_is_named_and_still_exact(case):
         model = make().double()
     x = inputs(5)
     with pytest.warns(UserWarning, match="differentiating one example at a time") as caught:
-        found = ntk(model, x, block=5)
+        found = ntk(model, x, memory=2**16)
     message = " ".join(str(warning.message) for warning in caught)
     assert all(name in message for name in named)
     close(found, naive(model, x))
@@ -293,8 +293,8 @@ def test_wrong_arguments_are_named():
     model, x = nn.Linear(3, 2), torch.randn(4, 3)
     with pytest.raises(ValueError, match="outputs must be one of 'all', 'diagonal', 'trace'; got 'full'"):
         ntk(model, x, outputs="full")
-    with pytest.raises(ValueError, match="block must be a whole number of at least 1, or None; got 0"):
-        ntk(model, x, block=0)
+    with pytest.raises(ValueError, match="memory must be positive and finite; got 0"):
+        ntk(model, x, memory=0)
     with pytest.raises(ValueError, match=r"x must be a tensor with examples along its first axis.*got \(ndarray\)"):
         ntk(model, x.numpy())
     with pytest.raises(ValueError, match=r"y must hold equally many examples in every part, at least one; got \[0\]"):

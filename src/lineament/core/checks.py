@@ -1,6 +1,6 @@
 """Checks of what users pass in. Each error names the argument, what was given, and what is allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import jax
@@ -73,9 +73,11 @@ def same_length(**named: jax.Array) -> None:
     """Refuse arrays whose first axes differ."""
     lengths = {name: array.shape[0] for name, array in named.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError("these must have equally many rows: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()))
+        raise ValueError(
+            f"{' and '.join(named)} must have equally many rows; got {', '.join(f'{k} {v}' for k, v in lengths.items())}"
+        )
     if not all(lengths.values()):
-        raise ValueError(f"{' and '.join(named)} must hold at least one example")
+        raise ValueError(f"{' and '.join(named)} must hold at least one example; got none")
 
 
 def positive(name: str, value: ArrayLike | Sequence[float]) -> None:
@@ -85,6 +87,45 @@ def positive(name: str, value: ArrayLike | Sequence[float]) -> None:
     array = arguments.numeric(name, value).astype(np.float64)
     if not (np.isfinite(array).all() and (array > 0).all()):
         raise ValueError(f"{name} must be positive and finite; got {value}")
+
+
+def not_negative(name: str, value: ArrayLike) -> None:
+    """Refuse anything but a number, or one for each member, that is finite and not negative."""
+    array = np.asarray(value, float)
+    if array.ndim > 1 or not (np.isfinite(array).all() and (array >= 0).all()):
+        raise ValueError(f"{name} must be a number (or one for each member), finite and not negative; got {value}")
+
+
+def whole(name: str, value: float, least: int = 1) -> int:
+    """Return a whole number that is not below `least`."""
+    if int(value) != value or value < least:
+        kind = "positive integer" if least == 1 else f"whole number of at least {least}"
+        raise ValueError(f"{name} must be a {kind}; got {value}")
+    return int(value)
+
+
+def sizes(name: str, value: Iterable[int], least: int = 1) -> tuple[int, ...]:
+    """Return positive integers, at least so many of them."""
+    given = tuple(value)
+    if len(given) < least or any(int(size) != size or size < 1 for size in given):
+        raise ValueError(f"{name} must be at least {least} positive integers; got {given}")
+    return tuple(int(size) for size in given)
+
+
+def share(name: str, value: float) -> float:
+    """Return a number of [0, 1), such as a rate of dropout."""
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} must lie in [0, 1); got {value}")
+    return float(value)
+
+
+def rising(name: str, value: ArrayLike) -> np.ndarray:
+    """Return at least two rising, finite numbers from 0 on."""
+    array = np.asarray(value, dtype=float)
+    good = array.ndim == 1 and array.size >= 2 and bool(np.isfinite(array).all()) and array[0] >= 0
+    if not good or (np.diff(array) <= 0).any():
+        raise ValueError(f"{name} must be at least two rising, finite numbers from 0 on; got {array}")
+    return array
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:

@@ -40,7 +40,7 @@ def folders() -> list[Path]:
 
 def missing(entry: Entry, root: Path, partial: bool = False) -> list[File]:
     """The files of a data set that a folder lacks; with `partial`, training batches are not missed if there is one."""
-    lacking = [file for file in entry.files if not (root / file.path).is_file()]
+    lacking = [file for file in entry.used(root) if not (root / file.path).is_file()]
     if partial and entry.files is CIFAR10_FILES:
         *batches, test = CIFAR10_FILES
         return [file for file in lacking if file is test or all(batch in lacking for batch in batches)]
@@ -90,7 +90,7 @@ def load(
 
 def verify(name: str, root: Path) -> list[Path]:
     """Verify those files of a data set that a folder holds; returns their paths."""
-    return [file.verify(root) for file in entry(name).files if (root / file.path).is_file()]
+    return [file.verify(root) for file in entry(name).used(root) if (root / file.path).is_file()]
 
 
 def advice(entry: Entry, roots: list[Path], partial: bool = False) -> str:

@@ -80,6 +80,17 @@ def _ten_classes(folder: Path, files: Sequence[str]) -> tuple[NDArray[np.float32
     return unit(pixels), labels[:, 0].astype(np.int64)
 
 
+def read_two_classes(folder: str | Path, classes: tuple[str, str]) -> Images:
+    """Two classes of CIFAR-10 from a folder with train.bin and test.bin, which hold their records alone."""
+    parts = [read_records(Path(folder) / name, 1) for name in ("train.bin", "test.bin")]
+    for labels, _ in parts:
+        if labels.max() > 9:
+            raise ValueError(f"{folder} is not of CIFAR-10: a label is {labels.max()}")
+    (labels, pixels), (test_labels, test) = parts
+    numbers = labels[:, 0].astype(np.int64), test_labels[:, 0].astype(np.int64)
+    return Images(unit(pixels), numbers[0], unit(test), numbers[1], CIFAR10, "CIFAR-10").subset(classes)
+
+
 def read_cifar100(folder: str | Path) -> Images:
     """CIFAR-100 with its 100 fine classes from a folder with train.bin and test.bin: 50,000 + 10,000 images."""
     return _fine(Path(folder), range(100), "CIFAR-100")

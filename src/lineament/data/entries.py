@@ -49,6 +49,14 @@ _MAMMAL_FILES = tuple(
         ("test.bin", "8d3abcbad34b079eb2fc89009beb80dc3f0a12c2eedafd4672945e2561e33c68"),
     )
 )
+# The records of these two classes alone, in their order, for machines to which all of CIFAR-10 is too much to carry.
+CATS_DOGS_FILES = tuple(
+    File(f"cifar-10-cats-dogs/{name}", f"sha256:{digest}", _CIFAR10)
+    for name, digest in (
+        ("train.bin", "fffcc58db4ba6df8cd399397c2ae7dc8a8d96d7854fa4c9941489e1649abd8fb"),
+        ("test.bin", "693b8402d28f6cd4a3ed7f509f699024e0f841015ecc841ec06df9204926ef8b"),
+    )
+)
 _MNIST_FILES = tuple(File(f"mnist/{name}", f"sha256:{digest}", f"{_MNIST}{name}") for name, digest in SHA256.items())
 _FASHION_FILES = tuple(
     File(f"fashion-mnist/{name}", f"md5:{digest}", f"{_FASHION}{name}")
@@ -80,6 +88,7 @@ class Entry:
         citation: Whom to cite; empty if nobody.
         read: Reads it from a data folder; the flag allows for missing training batches.
         files: The files it needs; none for data sets that are computed or come with a package.
+        alone: Files that hold its records alone, which do instead of those of a larger set, where they are all there.
     """
 
     name: str
@@ -93,6 +102,12 @@ class Entry:
     citation: str
     read: Callable[[Path, bool], Images]
     files: tuple[File, ...] = ()
+    alone: tuple[File, ...] = ()
+
+    def used(self, root: Path) -> tuple[File, ...]:
+        """The files that are read from a folder: those of its records alone if they are there."""
+        whole = bool(self.alone) and all((root / file.path).is_file() for file in self.alone)
+        return self.alone if whole else self.files
 
 
 def _cifar10(*classes: str) -> Callable[[Path, bool], Images]:
@@ -101,6 +116,12 @@ def _cifar10(*classes: str) -> Callable[[Path, bool], Images]:
         return data.subset(classes) if classes else data
 
     return read
+
+
+def _cats_dogs(root: Path, partial: bool) -> Images:
+    if all((root / file.path).is_file() for file in CATS_DOGS_FILES):
+        return cifar.read_two_classes(root / "cifar-10-cats-dogs", ("cat", "dog"))
+    return _cifar10("cat", "dog")(root, partial)
 
 
 def _idx(folder: str, title: str, classes: tuple[str, ...]) -> Callable[[Path, bool], Images]:
@@ -143,7 +164,7 @@ CATALOGUE = {
         ),
         Entry(
             "cats-dogs", "cats and dogs of CIFAR-10", (32, 32, 3), 2, 10_000, 2000, _TORONTO, _NO_LICENCE,
-            _KRIZHEVSKY, _cifar10("cat", "dog"), CIFAR10_FILES,
+            _KRIZHEVSKY, _cats_dogs, CIFAR10_FILES, CATS_DOGS_FILES,
         ),
         Entry(
             "cats-horses", "cats and horses of CIFAR-10", (32, 32, 3), 2, 10_000, 2000, _TORONTO, _NO_LICENCE,

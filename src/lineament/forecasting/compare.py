@@ -114,7 +114,7 @@ def train(forecast: Forecast) -> Comparison:
     problem = regression_from_moments(sxx, syx, m.syy)
     at = _looked_at(forecast.steps)
     run = descend(
-        net, problem, layers, step=forecast.lr, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
+        net, problem, layers, step_size=forecast.lr, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
         on_divergence="keep",
     )  # fmt: skip
     seconds = clock.perf_counter() - begun

@@ -1,7 +1,7 @@
 """The compact representation of a network: the one matrix a linear network computes (Hacohen & Weinshall, §2.1).
 
 A map takes rows of flattened examples (n, inputs) to rows of outputs (n, outputs), in NumPy, JAX or anything that
-turns into a NumPy array: `net.end_to_end(params)` of any of this library's networks.
+turns into a NumPy array: `model.end_to_end(parameters)` of any of this library's networks.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,9 @@ import numpy as np
 from jax.typing import ArrayLike as JaxLike
 from numpy.typing import ArrayLike, DTypeLike
 
-Net = TypeVar("Net")
+from ..core.model import AbstractModel
+
+Model = TypeVar("Model", bound=AbstractModel)
 
 
 class Directions(Protocol):
@@ -97,17 +99,17 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
     return Compact(weights, np.asarray(value) - weights @ np.asarray(x))
 
 
-def activation_free(net: Net) -> Net:
+def activation_free(model: Model) -> Model:
     """The same network without its activations, average pooling in place of maximum pooling (§3.3, Appendix D.2).
 
-    Its parameters are the original's: `compact(activation_free(net).end_to_end(params), inputs)` is the paper's linear
-    approximation of a non-linear network.
+    Its parameters are the original's: `compact(activation_free(model).end_to_end(parameters), inputs)` is the paper's
+    linear approximation of a non-linear network.
     """
-    names = {field.name for field in fields(net)} if is_dataclass(net) else set()
+    names = {field.name for field in fields(model)} if is_dataclass(model) else set[str]()
     if "activation" not in names:
-        raise ValueError(f"net must be a network with an activation, such as MLP or ConvNet; got {net!r}")
+        raise ValueError(f"model must be a network with an activation, such as MLP or ConvNet; got {model!r}")
     changes = {"activation": "linear", **({"pooling": "average"} if "pooling" in names else {})}
-    return replace(net, **changes)  # type: ignore[type-var]
+    return replace(model, **changes)  # type: ignore[type-var]
 
 
 def principal(weights: ArrayLike, components: Directions) -> np.ndarray:

@@ -1,12 +1,13 @@
 """What is trained."""
 
 from .activations import activation
+from .chain import AbstractChain, Layers
 from .circular import Circular
 from .conv import Conv, Images
 from .convnet import ConvNet, st_vgg, vgg19
 from .diagonal import Diagonal
-from .layered import Affine, Applied
-from .linear import DeepLinear, Layers
+from .layered import AbstractAffine, Affine
+from .linear import DeepLinear
 from .mirrored import Mirrored, Pair
 from .mlp import MLP
 from .quadratic import Quadratic, QuadraticForm
@@ -16,8 +17,9 @@ from .two_layer import TwoLayer, Units
 __all__ = [
     "CP",
     "MLP",
+    "AbstractAffine",
+    "AbstractChain",
     "Affine",
-    "Applied",
     "Circular",
     "Conv",
     "ConvNet",

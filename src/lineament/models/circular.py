@@ -10,18 +10,17 @@ The conjugations agree, so that the Lemma holds as printed, σ̂ = ŵ_1 ∘ ··
 unitary transform the right side gains d^{(N−1)/2} (Gunasekar et al. put 1/√d into each convolution instead).
 """
 
-from dataclasses import dataclass
+from functools import partial
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
-from jax.typing import ArrayLike
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float
 
 from ..core import checks
+from ..core.model import AbstractModel, Parameter
 
 
-@dataclass(frozen=True)
-class Circular:
+class Circular(AbstractModel):
     """N−1 circular convolutions with full-length kernels, then a dense layer to one output.
 
     The parameters are the array of layers (w_1, …, w_N), of shape (depth, length). On the loss `½‖σ − σ*‖²` a start
@@ -32,45 +31,26 @@ class Circular:
         depth: The number N of layers.
     """
 
-    length: int
-    depth: int
-
-    def __post_init__(self) -> None:
-        for name in ("length", "depth"):
-            value = getattr(self, name)
-            if int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a positive integer; got {value}")
-            object.__setattr__(self, name, int(value))
+    length: int = eqx.field(static=True, converter=partial(checks.whole, "length"))
+    depth: int = eqx.field(static=True, converter=partial(checks.whole, "depth"))
 
     @property
     def shape(self) -> tuple[int, int]:
         """Outputs and inputs."""
         return 1, self.length
 
-    def spectrum(self, w: Float[Array, "depth length"]) -> jax.Array:
+    def layout(self) -> Parameter:
+        """One array, a row for each layer."""
+        return Parameter((self.depth, self.length), fan_in=self.length, fan_out=self.length)
+
+    def spectrum(self, parameters: Float[Array, "depth length"]) -> Complex[Array, " frequency"]:
         """The Fourier coefficients σ̂[0 … ⌊d/2⌋]; the others are their conjugates."""
-        return jnp.prod(jnp.fft.rfft(w, axis=1), axis=0)
+        return jnp.prod(jnp.fft.rfft(parameters, axis=1), axis=0)
 
-    def frequencies(self, w: Float[Array, "depth length"]) -> Float[Array, " frequency"]:
+    def frequencies(self, parameters: Float[Array, "depth length"]) -> Float[Array, " frequency"]:
         """The amplitudes |σ̂|, what Figures 1(d) and 7 of Gissin et al. (2020) show."""
-        return jnp.abs(self.spectrum(w))
+        return jnp.abs(self.spectrum(parameters))
 
-    def end_to_end(self, w: Float[Array, "depth length"]) -> Float[Array, "1 length"]:
+    def end_to_end(self, parameters: Float[Array, "depth length"]) -> Float[Array, "1 length"]:
         """The row vector σᵀ."""
-        return jnp.fft.irfft(self.spectrum(w), n=self.length)[None, :]
-
-    def start(self, key: jax.Array, scale: float | ArrayLike) -> Float[Array, "depth length"]:
-        """Independent normal weights of standard deviation `(1.5 scale)^{1/N} √d^{(N−1)/N} / d`.
-
-        This is the start of the authors' experiments. It makes `E|σ̂[j]|² = (1.5 scale)²/d` at any depth.
-        """
-        checks.positive("scale", scale)
-        d, N = self.length, self.depth
-        deviation = (1.5 * jnp.asarray(scale, float)) ** (1 / N) * d ** ((N - 1) / (2 * N)) / d
-        return deviation * jax.random.normal(key, (N, d))
-
-    def check(self, w: Float[Array, "depth length"], members: bool = False) -> None:
-        """Refuse parameters that are not this network's."""
-        shape = jax.tree.map(lambda leaf: leaf.shape[members:], w)
-        if shape != (self.depth, self.length):
-            raise ValueError(f"start has shape {shape}; {self} has parameters of shape {(self.depth, self.length)}")
+        return jnp.fft.irfft(self.spectrum(parameters), n=self.length)[None, :]

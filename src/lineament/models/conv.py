@@ -4,8 +4,8 @@ To expand a layer is to replace its matrix by a product of matrices (Cohen & Raz
 computed stays the same, how it is learnt does not.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -13,10 +13,12 @@ from typing import NamedTuple, TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from .linear import Layers
+from ..core import checks
+from ..core.keys import AnyKey, as_key
+from ..core.model import AbstractModel, Parameter
+from .chain import Layers
 from .patches import patches, pool
 
 CHUNK = 2048  # patches of all of a large data set at once would not fit in memory
@@ -31,7 +33,7 @@ class Weights(NamedTuple):
     dense_biases: tuple[Float[Array, " out"], ...]
 
 
-Size: TypeAlias = tuple[int, int, int]
+Size: TypeAlias = tuple[int, ...]
 
 
 class Images(eqx.Module):
@@ -66,8 +68,7 @@ class Images(eqx.Module):
         return h
 
 
-@dataclass(frozen=True)
-class Conv:
+class Conv(AbstractModel):
     """Blocks of a convolution (zero padding), ReLU and 2×2 max-pooling, then dense layers with ReLU between.
 
     Attributes:
@@ -79,18 +80,13 @@ class Conv:
             that depth 2 adds one square matrix to each.
     """
 
-    image: Size
-    filters: tuple[int, ...]
-    dense: tuple[int, ...]
-    kernel: int = 5
-    depth: int = 1
+    image: Size = eqx.field(static=True, converter=partial(checks.sizes, "image"))
+    filters: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "filters"))
+    dense: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "dense"))
+    kernel: int = eqx.field(static=True, default=5)
+    depth: int = eqx.field(static=True, default=1)
 
-    def __post_init__(self) -> None:
-        for name in ("image", "filters", "dense"):
-            value = tuple(getattr(self, name))
-            if not value or any(int(size) != size or size < 1 for size in value):
-                raise ValueError(f"{name} must be positive integers; got {value}")
-            object.__setattr__(self, name, tuple(int(size) for size in value))
+    def __check_init__(self) -> None:
         if len(self.image) != 3 or any(size % 2 ** len(self.filters) for size in self.image[:2]):
             raise ValueError(
                 f"image must be (height, width, channels) with height and width divisible by "
@@ -119,55 +115,34 @@ class Conv:
         features = (height * width * self.filters[-1]) // 4 ** len(self.filters)
         return tuple((after, before) for before, after in pairwise((features, *self.dense)))
 
-    def end_to_end(self, weights: Weights) -> Images:
+    def end_to_end(self, parameters: Weights) -> Images:
         """The network as a function of images, every product multiplied out."""
         dense = tuple(
-            factors[0] if self.depth == 1 else jnp.linalg.multi_dot(factors[::-1]) for factors in weights.dense
+            factors[0] if self.depth == 1 else jnp.linalg.multi_dot(factors[::-1]) for factors in parameters.dense
         )
-        return Images(weights.kernels, weights.kernel_biases, dense, weights.dense_biases, self.image)
+        return Images(parameters.kernels, parameters.kernel_biases, dense, parameters.dense_biases, self.image)
 
-    def start(self, key: jax.Array, dtype: jnp.dtype = jnp.float32) -> Weights:
-        """He's normal start for kernels and dense matrices; the inserted square matrices have variance 1/width.
+    def layout(self) -> Weights:
+        """Kernels, dense factors and biases. The square matrices that an expansion inserts have gain 1, others 2."""
+        squares = lambda out: (Parameter((out, out), out, out),) * (self.depth - 1)  # noqa: E731
+        area = self.kernel**2
+        kernels = tuple(Parameter((i, o), i, area * o, gain=2.0) for i, o in self.kernel_shapes)
+        kernel_biases = tuple(Parameter((o,), i, area * o, kind="bias") for i, o in self.kernel_shapes)
+        dense = tuple((Parameter((o, i), i, o, gain=2.0), *squares(o)) for o, i in self.dense_shapes)
+        dense_biases = tuple(Parameter((o,), i, o, kind="bias") for o, i in self.dense_shapes)
+        return Weights(kernels, kernel_biases, dense, dense_biases)  # type: ignore[arg-type]  # a tree of descriptions
 
-        Both keep the size of what passes through, with and without the expansion. Biases are zero.
-        """
-        inner = lambda shape: ((shape[0],) * 2,) * (self.depth - 1)  # noqa: E731
-        shapes = [*self.kernel_shapes, *(part for shape in self.dense_shapes for part in (shape, *inner(shape)))]
-        # One draw, cut into layers: a generator per layer would take several times as long to compile.
-        cuts = np.cumsum([rows * columns for rows, columns in shapes])
-        draws = iter(jnp.split(jax.random.normal(key, (int(cuts[-1]),), dtype), cuts[:-1]))
-        normal = lambda shape, variance: variance**0.5 * next(draws).reshape(shape)  # noqa: E731
-        kernels = tuple(normal(shape, 2 / shape[0]) for shape in self.kernel_shapes)
-        dense = tuple(
-            (normal(shape, 2 / shape[1]), *(normal(square, 1 / shape[0]) for square in inner(shape)))
-            for shape in self.dense_shapes
-        )
-        biases = lambda shapes, axis: tuple(jnp.zeros(shape[axis], dtype) for shape in shapes)  # noqa: E731
-        return Weights(kernels, biases(self.kernel_shapes, 1), dense, biases(self.dense_shapes, 0))
-
-    def expand(self, plain: Weights, key: jax.Array) -> Weights:
+    def expand(self, plain: Weights, key: AnyKey) -> Weights:
         """The same function as `plain`, weights of the network of depth 1, with every dense matrix split evenly.
 
         `W = UΣVᵀ` becomes `(UΣ^{1/N}Q_{N−1}ᵀ) ··· (Q_1Σ^{1/N}Vᵀ)` with random orthogonal Q: balanced factors.
         """
-        keys = iter(jax.random.split(key, max(1, (self.depth - 1) * len(plain.dense))))
+        keys = iter(jax.random.split(as_key(key), max(1, (self.depth - 1) * len(plain.dense))))
         split = tuple(_split(factors[0], self.depth, keys) for factors in plain.dense)
         return plain._replace(dense=split)
 
-    def check(self, weights: Weights, members: bool = False) -> None:
-        """Refuse parameters that are not this network's."""
-        shapes = jax.tree.map(lambda leaf: leaf.shape[members:], tuple(weights))
-        own = (
-            self.kernel_shapes,
-            tuple((size,) for size in self.filters),
-            tuple((shape, *(((shape[0],) * 2),) * (self.depth - 1)) for shape in self.dense_shapes),
-            tuple((size,) for size in self.dense),
-        )
-        if shapes != own:
-            raise ValueError(f"start has shapes {shapes}; {self} has parameters of shapes {own}")
 
-
-def _split(W: Float[Array, "out in"], depth: int, keys) -> Layers:
+def _split(W: Float[Array, "out in"], depth: int, keys: Iterator[Array]) -> Layers:
     if depth == 1:
         return (W,)
     U, values, Vt = jnp.linalg.svd(W, full_matrices=False)

@@ -1,28 +1,28 @@
 """Convolutional networks as products of patches and matrices, in NTK or standard parameterisation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Literal
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..core import checks
-from . import layered
-from .activations import ACTIVATIONS, Activation, activation
-from .layered import Affine, Applied, Law, Parameterisation
+from .activations import Activation, activation
+from .layered import AbstractAffine, Affine, Forward, Parameterisation, Product, drop
 from .patches import Padding, Pooling, convolve, patches, pool
 
 CHUNK = 2**26  # entries of the largest array of patches: more examples than that go through in parts
 Readout = Literal["flatten", "average"]
 
 
-@dataclass(frozen=True)
-class ConvNet:
+Kernels = int | tuple[int | tuple[int, int], ...]
+
+
+class ConvNet(AbstractAffine):
     """Convolutions that keep the image's size ("same" padding), 2×2 pooling after some of them, then dense layers.
 
     The parameters are matrices (fan_out, fan_in) and biases, convolutions first; the fan_in of a convolution is its
@@ -46,32 +46,24 @@ class ConvNet:
         dense_dropout: The share dropped of each hidden dense layer's output when a dropout key is given.
     """
 
-    image: tuple[int, int, int]
-    filters: tuple[int, ...]
-    dense: tuple[int, ...] = (1,)
-    kernels: int | tuple[int | tuple[int, int], ...] = 3
-    pooled: tuple[int, ...] = ()
-    pooling: Pooling = "max"
-    padding: Padding = "zero"
-    readout: Readout = "flatten"
-    activation: Activation = "erf"
-    parameterisation: Parameterisation = "ntk"
-    bias: bool = False
-    pooled_dropout: float = 0.0
-    dense_dropout: float = 0.0
+    image: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "image", least=3))
+    filters: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "filters", least=0))
+    dense: tuple[int, ...] = eqx.field(static=True, default=(1,), converter=partial(checks.sizes, "dense"))
+    kernels: Kernels = eqx.field(static=True, default=3)
+    pooled: tuple[int, ...] = eqx.field(static=True, default=(), converter=lambda pooled: tuple(sorted(set(pooled))))
+    pooling: Pooling = eqx.field(static=True, default="max")
+    padding: Padding = eqx.field(static=True, default="zero")
+    readout: Readout = eqx.field(static=True, default="flatten")
+    activation: Activation = eqx.field(static=True, default="erf")
+    parameterisation: Parameterisation = eqx.field(static=True, default="ntk")
+    bias: bool = eqx.field(static=True, default=False)
+    pooled_dropout: float = eqx.field(static=True, default=0.0, converter=partial(checks.share, "pooled_dropout"))
+    dense_dropout: float = eqx.field(static=True, default=0.0, converter=partial(checks.share, "dense_dropout"))
 
-    def __post_init__(self) -> None:
-        for name, least in (("image", 3), ("filters", 0), ("dense", 1)):
-            object.__setattr__(self, name, layered.sizes(name, getattr(self, name), least))
-        object.__setattr__(self, "kernels", _pairs(self.kernels, len(self.filters)))
-        object.__setattr__(self, "pooled", tuple(sorted(set(self.pooled))))
+    def __check_init__(self) -> None:
         checks.one_of("pooling", self.pooling, ("max", "average"))
         checks.one_of("padding", self.padding, ("zero", "circular"))
         checks.one_of("readout", self.readout, ("flatten", "average"))
-        checks.one_of("activation", self.activation, tuple(ACTIVATIONS))
-        checks.one_of("parameterisation", self.parameterisation, ("ntk", "standard"))
-        layered.share("pooled_dropout", self.pooled_dropout)
-        layered.share("dense_dropout", self.dense_dropout)
         if any(layer not in range(len(self.filters)) for layer in self.pooled):
             raise ValueError(f"pooled must number convolutions, 0..{len(self.filters) - 1}; got {self.pooled}")
         halvings = 2 ** len(self.pooled)
@@ -89,7 +81,7 @@ class ConvNet:
     @property
     def sides(self) -> tuple[tuple[int, int], ...]:
         """Height and width of each kernel."""
-        return self.kernels  # type: ignore[return-value]  # made pairs when the network was
+        return _pairs(self.kernels, len(self.filters))
 
     @property
     def _images(self) -> list[tuple[int, int, int]]:
@@ -141,48 +133,30 @@ class ConvNet:
         convolutions = [(y * x, filters) for filters, (y, x, _) in zip(self.filters, self._images, strict=True)]
         return (*convolutions, *((1, out) for out in self.dense))
 
-    def start(self, key: jax.Array, dtype: jnp.dtype = jnp.float32, law: Law = "he") -> Affine:
-        """Standard normal weights in the NTK parameterisation, He's or Glorot's law in the standard one; no biases."""
-        return layered.draw(self, key, dtype, law)
-
-    def check(self, params: Affine, members: bool = False) -> None:
-        """Refuse parameters that are not this network's."""
-        layered.check(self, params, members)
-
-    def end_to_end(self, params: Affine) -> Applied:
-        """The function that the parameters compute on rows of flattened images."""
-        return Applied(self, params)
-
     def apply(
-        self, params: Affine, X: Float[Array, "n pixels"], dropout_key: jax.Array | None = None
+        self, parameters: Affine, X: Float[Array, "n pixels"], dropout_key: Array | None = None
     ) -> Float[Array, "n out"]:
         """The outputs on the rows of X, images flattened as (height, width, channels); with a key, with dropout."""
         if dropout_key is not None:  # one mask for the whole batch, so the batch stays whole
-            return self._forward(params, X, None, dropout_key)[0]
-        return self._in_parts(lambda x: self._forward(params, x, None, None)[0], X)
+            return super().apply(parameters, X, dropout_key)
+        return self._in_parts(lambda x: self.forward(parameters, x)[0], X)
 
-    def penultimate(self, params: Affine, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:
+    def penultimate(self, parameters: Affine, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:
         """What enters the last layer."""
-        return self._in_parts(lambda x: self._forward(params, x, None, None)[1][-1], X)
+        return self._in_parts(lambda x: self.forward(parameters, x)[1][-1], X)
 
-    def tapped(
-        self, params: Affine, X: Float[Array, "n pixels"], taps: Sequence[jax.Array]
-    ) -> tuple[Float[Array, "n out"], tuple[jax.Array, ...]]:
-        """The outputs when taps of shape `(n, *tap_shape)` are added to the layers' products, and the layers' inputs."""
-        return self._forward(params, X, taps, None)
-
-    def rows(self, layer: int, inputs: jax.Array) -> Float[Array, "n p in1"]:
+    def rows(self, layer: int, inputs: Array) -> Float[Array, "n p in1"]:
         """What the parameters of a layer are multiplied by at each position, from the layer's input."""
         convolution = layer < len(self.filters)
-        return layered.rows(self, patches(inputs, self.sides[layer], self.padding) if convolution else inputs)
+        return super().rows(layer, patches(inputs, self.sides[layer], self.padding) if convolution else inputs)
 
-    def _product(self, kernel: tuple[int, int]) -> layered.Product:
+    def _product(self, kernel: tuple[int, int]) -> Product:
         """Convolution; small images are patched all at once, which for an ensemble is one product."""
         if self.large:
             return partial(convolve, kernel=kernel, padding=self.padding)
         return lambda a, W: patches(a, kernel, self.padding) @ W.T
 
-    def _in_parts(self, function, X: jax.Array) -> jax.Array:
+    def _in_parts(self, function: Callable[[Array], Array], X: Array) -> Array:
         entries = max(
             [y * x * fan_in for (y, x, _), (_, fan_in) in zip(self._images, self.layer_shapes, strict=False)] or [1]
         )
@@ -192,30 +166,32 @@ class ConvNet:
         # What a part computed is computed again when its gradient is wanted, or nothing would be saved.
         return jax.lax.map(jax.checkpoint(lambda x: function(x[None])[0]), X, batch_size=chunk)
 
-    def _forward(
-        self, params: Affine, X: jax.Array, taps: Sequence[jax.Array] | None, key: jax.Array | None
-    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-        phi, inputs, last = activation(self.activation), [], len(self.layer_shapes) - 1
-        keys = [None] * (last + 1) if key is None else list(jax.random.split(key, last + 1))
+    def forward(
+        self, parameters: Affine, X: Array, taps: Sequence[Array] | None = None, dropout_key: Array | None = None
+    ) -> Forward:
+        """The outputs on the rows of X, and the input of each layer; with a key, with dropout."""
+        phi, last = activation(self.activation), len(self.layer_shapes) - 1
+        inputs: list[Array] = []
+        keys = [None] * (last + 1) if dropout_key is None else list(jax.random.split(dropout_key, last + 1))
         h = X.reshape(X.shape[0], *self.image)
         for layer, kernel in enumerate(self.sides):
             inputs.append(h)
-            z = layered.affine(self, params, layer, h, self._product(kernel))
+            z = self.affine(parameters, layer, h, self._product(kernel))
             h = phi(z if taps is None else z + taps[layer].reshape(z.shape))
             if layer in self.pooled:
-                h = layered.drop(pool(h, self.pooling), self.pooled_dropout, keys[layer])
+                h = drop(pool(h, self.pooling), self.pooled_dropout, keys[layer])
         h = h.mean(axis=(1, 2)) if self.readout == "average" else h.reshape(h.shape[0], -1)
         for layer in range(len(self.filters), last + 1):
             inputs.append(h)
-            z = layered.affine(self, params, layer, h)
+            z = self.affine(parameters, layer, h)
             z = z if taps is None else z + taps[layer][:, 0]
-            h = z if layer == last else layered.drop(phi(z), self.dense_dropout, keys[layer])
+            h = z if layer == last else drop(phi(z), self.dense_dropout, keys[layer])
         return h, tuple(inputs)
 
 
-def _pairs(kernels: int | tuple[int | tuple[int, int], ...], layers: int) -> tuple[tuple[int, int], ...]:
-    each = (kernels,) * layers if isinstance(kernels, int) else tuple(kernels)
-    pairs = tuple((size, size) if isinstance(size, int) else tuple(size) for size in each)
+def _pairs(kernels: Kernels, layers: int) -> tuple[tuple[int, int], ...]:
+    sizes = (kernels,) * layers if isinstance(kernels, int) else tuple(kernels)
+    pairs = tuple((size, size) if isinstance(size, int) else tuple(size) for size in sizes)
     if len(pairs) != layers or any(len(pair) != 2 or min(pair) < 1 or pair != tuple(map(int, pair)) for pair in pairs):
         raise ValueError(
             f"kernels must be a positive size, or {layers} of them, one for each convolution; got {kernels}"

@@ -7,19 +7,25 @@ The map is `x ↦ ⟨σ, x⟩`, and depth N enters feature by feature:
 - signed, the difference of two such halves, as `σ = w₊^N − w₋^N` (Woodworth et al. 2019; Gissin et al., Appendix D).
 """
 
-from dataclasses import dataclass
+from functools import partial
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from ..core import checks
+from ..core.model import AbstractModel, Parameter
 
 
-@dataclass(frozen=True)
-class Diagonal:
+def _depth(depth: float) -> float:
+    """Whole depths as integers: integer powers are defined for negative weights too."""
+    if not (np.isfinite(depth) and depth >= 1):
+        raise ValueError(f"depth must be a finite number of at least 1; got {depth}")
+    return int(depth) if int(depth) == depth else float(depth)
+
+
+class Diagonal(AbstractModel):
     """A diagonal network with one output. Its parameters are one array of shape `parameter_shape`.
 
     On the loss `½‖σ − σ*‖²` a half that starts evenly obeys `σ̇ = N² σ^{2−2/N}(σ* − σ)` when shared and the same with N
@@ -32,21 +38,14 @@ class Diagonal:
         signed: Whether σ is a difference of two halves, w₊ before w₋ along the first axis of the parameters.
     """
 
-    features: int
-    depth: float
-    shared: bool = True
-    signed: bool = False
+    features: int = eqx.field(static=True, converter=partial(checks.whole, "features"))
+    depth: float = eqx.field(static=True, converter=_depth)
+    shared: bool = eqx.field(static=True, default=True)
+    signed: bool = eqx.field(static=True, default=False)
 
-    def __post_init__(self) -> None:
-        if int(self.features) != self.features or self.features < 1:
-            raise ValueError(f"features must be a positive integer; got {self.features}")
-        if not (np.isfinite(self.depth) and self.depth >= 1):
-            raise ValueError(f"depth must be a finite number of at least 1; got {self.depth}")
-        whole = int(self.depth) == self.depth
-        if not (self.shared or whole):
+    def __check_init__(self) -> None:
+        if not (self.shared or isinstance(self.depth, int)):
             raise ValueError(f"depth must be an integer unless weights are shared; got {self.depth}")
-        if whole:  # integer powers are defined for negative weights too
-            object.__setattr__(self, "depth", int(self.depth))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -58,22 +57,11 @@ class Diagonal:
         """([2 halves,] [N layers,] features)."""
         return (2,) * self.signed + (() if self.shared else (int(self.depth),)) + (self.features,)
 
-    def end_to_end(self, w: Float[Array, "..."]) -> Float[Array, "1 features"]:
+    def layout(self) -> Parameter:
+        """One array; every weight has one input and one output."""
+        return Parameter(self.parameter_shape, fan_in=1, fan_out=1)
+
+    def end_to_end(self, parameters: Float[Array, "..."]) -> Float[Array, "1 features"]:
         """The row vector σᵀ."""
-        half = w**self.depth if self.shared else jnp.prod(w, axis=-2)
+        half = parameters**self.depth if self.shared else jnp.prod(parameters, axis=-2)
         return (half[0] - half[1] if self.signed else half)[None, :]
-
-    def start(self, scale: float | ArrayLike) -> Float[Array, "..."]:
-        """Every weight `scale^{1/N}` (Gissin et al. 2020, eq. 3): σ = scale, or 0 for the signed form.
-
-        Args:
-            scale: σ0 > 0, one number or one for each feature.
-        """
-        checks.positive("scale", scale)
-        return jnp.broadcast_to(jnp.asarray(scale, float) ** (1 / self.depth), self.parameter_shape)
-
-    def check(self, w: Float[Array, "..."], members: bool = False) -> None:
-        """Refuse parameters that are not this network's."""
-        shape = jax.tree.map(lambda leaf: leaf.shape[members:], w)
-        if shape != self.parameter_shape:
-            raise ValueError(f"start has shape {shape}; {self} has parameters of shape {self.parameter_shape}")

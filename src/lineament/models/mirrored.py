@@ -1,14 +1,13 @@
 """The mirrored start: two copies of a network, one subtracted, so that training begins at the zero function."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
+import equinox as eqx
 from jaxtyping import Array, Float
 
-from .layered import Applied
+from ..core.layered import AbstractLayered
+from ..core.model import AbstractModel
 
 
 class Pair(NamedTuple):
@@ -18,8 +17,7 @@ class Pair(NamedTuple):
     subtracted: Any
 
 
-@dataclass(frozen=True)
-class Mirrored:
+class Mirrored(AbstractLayered):
     """`f(x) = (g(θ₁; x) − g(θ₂; x))/√2`, with θ₁ = θ₂ at the start.
 
     Its output is then exactly zero, and its tangent kernel `½(K_g(θ₁) + K_g(θ₂))` is that of the plain network g, with
@@ -29,54 +27,52 @@ class Mirrored:
     changed, which no gradient step notices. Deeper networks become two that share no neuron.
 
     Attributes:
-        net: The plain network, any model whose maps are functions of examples.
+        plain: The plain network g, any model whose maps are functions of examples. The mirrored one can be tapped if
+            the plain one can.
     """
 
-    net: Any
+    plain: AbstractModel = eqx.field(static=True)
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Outputs and inputs."""
-        return self.net.shape
+        return self.plain.shape
+
+    def layout(self) -> Pair:
+        """Those of the plain network, twice."""
+        return Pair(self.plain.layout(), self.plain.layout())
+
+    def apply(self, parameters: Pair, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
+        """The outputs on the rows of X."""
+        added, subtracted = (self._function(half)(X) for half in parameters)
+        return 0.5**0.5 * (added - subtracted)
 
     @property
     def tap_shapes(self) -> tuple[tuple[int, int], ...]:
         """Positions and outputs at the taps of both copies; a network without taps has none."""
-        return 2 * self.net.tap_shapes
-
-    def start(self, key: jax.Array, dtype: jnp.dtype = jnp.float32, **options: Any) -> Pair:
-        """Two equal copies of a start of the plain network."""
-        return self.mirror(self.net.start(key, dtype, **options))
-
-    def mirror(self, params: Any) -> Pair:
-        """Two equal copies of the given parameters."""
-        return Pair(params, params)
-
-    def check(self, params: Pair, members: bool = False) -> None:
-        """Refuse parameters that are not this network's."""
-        if not isinstance(params, Pair):
-            raise ValueError(f"start must be a Pair, such as Mirrored.start makes; got {type(params).__name__}")
-        for half in params:
-            self.net.check(half, members)
-
-    def end_to_end(self, params: Pair) -> Applied:
-        """The function that the parameters compute on the rows of a matrix of examples."""
-        return Applied(self, params)
-
-    def apply(self, params: Pair, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
-        """The outputs on the rows of X."""
-        added, subtracted = (self.net.end_to_end(half)(X) for half in params)
-        return 0.5**0.5 * (added - subtracted)
+        return 2 * self.plain.tap_shapes if isinstance(self.plain, AbstractLayered) else ()
 
     def tapped(
-        self, params: Pair, X: Float[Array, "n in"], taps: Sequence[jax.Array]
-    ) -> tuple[Float[Array, "n out"], tuple[jax.Array, ...]]:
+        self, parameters: Pair, X: Float[Array, "n in"], taps: Sequence[Array]
+    ) -> tuple[Float[Array, "n out"], tuple[Array, ...]]:
         """The outputs when taps are added to the products of both copies, and the inputs of those products."""
-        half = len(self.net.tap_shapes)
-        added, first = self.net.tapped(params.added, X, taps[:half])
-        subtracted, second = self.net.tapped(params.subtracted, X, taps[half:])
+        half, plain = len(taps) // 2, self._tappable
+        added, first = plain.tapped(parameters.added, X, taps[:half])
+        subtracted, second = plain.tapped(parameters.subtracted, X, taps[half:])
         return 0.5**0.5 * (added - subtracted), (*first, *second)
 
-    def rows(self, layer: int, inputs: jax.Array) -> Float[Array, "n p in1"]:
+    def rows(self, layer: int, inputs: Array) -> Float[Array, "n p in1"]:
         """What the parameters of a layer of either copy are multiplied by, from the layer's input."""
-        return self.net.rows(layer % len(self.net.tap_shapes), inputs)
+        return self._tappable.rows(layer % len(self._tappable.tap_shapes), inputs)
+
+    @property
+    def _tappable(self) -> AbstractLayered:
+        if not isinstance(self.plain, AbstractLayered):
+            raise ValueError(f"plain must be a network whose layers can be tapped; got {self.plain}")
+        return self.plain
+
+    def _function(self, parameters: Any) -> Any:
+        map = self.plain.end_to_end(parameters)
+        if not callable(map):
+            raise ValueError(f"plain must be a model whose maps are functions of examples; got {self.plain}")
+        return map

@@ -1,6 +1,6 @@
 """Two layers with an activation between them, `f(x) = a φ(Wx)` (Varre et al. 2023, the ReLU student and its teacher)."""
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import equinox as eqx
@@ -8,7 +8,8 @@ import jax
 from jaxtyping import Array, Float
 
 from ..core import checks
-from .linear import DeepLinear, Layers
+from ..core.model import Parameter
+from .chain import AbstractChain, Layers, matrices
 
 Activation = Literal["relu", "linear"]
 
@@ -26,12 +27,10 @@ class Units(eqx.Module):
         return (jax.nn.relu(hidden) if self.activation == "relu" else hidden) @ self.a.T
 
 
-@dataclass(frozen=True)
-class TwoLayer:
+class TwoLayer(AbstractChain):
     """One hidden layer of neurons (the rows of W) and a linear output layer a, without biases.
 
-    The parameters are the layers (W, a) of `linear`, the network of the same widths without the activation, so that
-    every function of `lineament.starts` makes a start: `starts.gaussian(net.linear, key, scale=1e-3)`.
+    The parameters are the layers (W, a), as of a linear network of the same widths.
 
     Attributes:
         inputs: The number d of inputs.
@@ -40,32 +39,23 @@ class TwoLayer:
         outputs: The number k of outputs.
     """
 
-    inputs: int
-    hidden: int
-    activation: Activation = "relu"
-    outputs: int = 1
+    inputs: int = eqx.field(static=True, converter=partial(checks.whole, "inputs"))
+    hidden: int = eqx.field(static=True, converter=partial(checks.whole, "hidden"))
+    activation: Activation = eqx.field(static=True, default="relu")
+    outputs: int = eqx.field(static=True, default=1, converter=partial(checks.whole, "outputs"))
 
-    def __post_init__(self) -> None:
+    def __check_init__(self) -> None:
         checks.one_of("activation", self.activation, ("relu", "linear"))
-        for name in ("inputs", "hidden", "outputs"):
-            value = getattr(self, name)
-            if int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a positive integer; got {value}")
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Outputs and inputs."""
-        return self.outputs, self.inputs
+    def widths(self) -> tuple[int, int, int]:
+        """Inputs, neurons, outputs."""
+        return self.inputs, self.hidden, self.outputs
 
-    @property
-    def linear(self) -> DeepLinear:
-        """The linear network of the same widths, whose layers are this network's."""
-        return DeepLinear((self.inputs, self.hidden, self.outputs))
+    def layout(self) -> tuple[Parameter, ...]:
+        """One matrix for each layer."""
+        return matrices(self.layer_shapes)
 
-    def end_to_end(self, layers: Layers) -> Units:
+    def end_to_end(self, parameters: Layers) -> Units:
         """The function that the layers (W, a) compute on the rows of a matrix of examples."""
-        return Units(layers[0], layers[1], self.activation)
-
-    def check(self, layers: Layers, members: bool = False) -> None:
-        """Refuse parameters that are not this network's."""
-        self.linear.check(layers, members)
+        return Units(parameters[0], parameters[1], self.activation)

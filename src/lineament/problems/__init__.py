@@ -1,6 +1,6 @@
 """What is to be learnt: losses over maps, each with its gradient and its optimum."""
 
-from .base import Map, Optimum, Problem, predict
+from .base import AbstractProblem, Map, Optimum, UnknownOptimumError, predict
 from .classification import CrossEntropy, Margin, cross_entropy, exponential, logistic
 from .quadratic import (
     QuadraticPopulation,
@@ -14,18 +14,19 @@ from .sensing import Completion, Sensing, completion, sensing
 from .tensor import TensorCompletion, tensor_completion
 
 __all__ = [
+    "AbstractProblem",
     "Completion",
     "CrossEntropy",
     "LpRegression",
     "Map",
     "Margin",
     "Optimum",
-    "Problem",
     "QuadraticPopulation",
     "QuadraticRegression",
     "Regression",
     "Sensing",
     "TensorCompletion",
+    "UnknownOptimumError",
     "completion",
     "cross_entropy",
     "exponential",

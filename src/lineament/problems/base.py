@@ -5,20 +5,20 @@ A *map* is what a model computes from input to output: for linear networks the e
 trained, the objective is `problem.loss(model.end_to_end(parameters))`.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+import abc
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
-Map = Float[Array, "out in"] | Callable[[Float[Array, "n in"]], Float[Array, "n out"]]
+from ..core.model import Map
 
 
 class Optimum(NamedTuple):
     """The least loss over all maps (of a given rank), and a map that attains it, if one does."""
 
-    map: jax.Array | None
+    map: Any
     loss: float
 
     @property
@@ -27,48 +27,71 @@ class Optimum(NamedTuple):
         return self.map is not None
 
 
-class Problem(eqx.Module):
-    """What is to be learnt."""
+class UnknownOptimumError(ValueError):
+    """The least loss is not known. The message says of what, and what to do."""
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Outputs and inputs of the maps this problem is about."""
-        raise NotImplementedError
 
+class AbstractProblem(eqx.Module):
+    """What is to be learnt. A problem of one's own has the attribute `shape` and the method `loss`.
+
+    Attributes:
+        shape: Outputs and inputs of the maps it is about, or the shape of a tensor.
+    """
+
+    shape: eqx.AbstractVar[tuple[int, ...]]
+
+    @abc.abstractmethod
     def loss(self, map: Map) -> Float[Array, ""]:
         """The loss of a map."""
-        raise NotImplementedError
 
-    def value_and_gradient(self, map: Float[Array, "out in"]) -> tuple[Float[Array, ""], Float[Array, "out in"]]:
+    def value_and_gradient(self, map: Float[Array, "..."]) -> tuple[Float[Array, ""], Float[Array, "..."]]:
         """The loss of a matrix and its gradient."""
         return jax.value_and_grad(self.loss)(map)
 
-    def gradient(self, map: Float[Array, "out in"]) -> Float[Array, "out in"]:
+    def gradient(self, map: Float[Array, "..."]) -> Float[Array, "..."]:
         """The gradient of the loss at a matrix."""
         return self.value_and_gradient(map)[1]
 
     def optimum(self, rank: int | None = None) -> Optimum:
         """The least loss over matrices, or over those of at most `rank` where that is known."""
-        raise NotImplementedError
+        raise UnknownOptimumError(f"the optimum of {type(self).__name__} is not known: it has no method `optimum`")
 
     @property
     def examples(self) -> int | None:
         """How many examples can be drawn in minibatches, or None where there are none."""
         return None
 
-    def take(self, indices: jax.Array) -> "Problem":
+    @property
+    def example_inputs(self) -> Float[Array, "n in"] | None:
+        """The inputs of its examples, or None where there are none."""
+        return None
+
+    def take(self, indices: Array) -> "AbstractProblem":
         """The same problem on some of its examples."""
-        raise ValueError(f"{type(self).__name__} has no examples to draw minibatches from; train it on the full batch")
+        raise ValueError(
+            f"problem must have examples to draw minibatches from; got {type(self).__name__}: train it on the full batch"
+        )
 
     def refuse_rank(self, rank: int | None) -> None:
         """Refuse a rank bound that would change an optimum known only without one."""
         if rank is not None and rank < min(self.shape):
-            raise ValueError(
+            raise UnknownOptimumError(
                 f"the optimum of {type(self).__name__} over matrices of rank {rank} < {min(self.shape)} is not known; "
-                "give the time to run until, or wider hidden layers"
+                "wider hidden layers would not bound the rank"
             )
 
 
 def predict(map: Map, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
     """The outputs of a map on the rows of X."""
     return map(X) if callable(map) else X @ map.T
+
+
+def require_problem(problem: object) -> None:
+    """Refuse what is no problem, naming what it lacks."""
+    if isinstance(problem, AbstractProblem):
+        return
+    lacks = [name for name in ("shape", "loss") if not hasattr(problem, name)]
+    raise TypeError(
+        f"problem must be a lineament.problems.AbstractProblem; got {type(problem).__name__}, "
+        + (f"which lacks {', '.join(lacks)}" if lacks else "which does not derive from it")
+    )

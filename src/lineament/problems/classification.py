@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from ..core import checks
-from .base import Map, Optimum, Problem, predict
+from .base import AbstractProblem, Map, Optimum, predict
 from .minimise import minimise
 
 _MARGIN_LOSSES: dict[str, Callable[[jax.Array], jax.Array]] = {
@@ -21,7 +21,7 @@ _MARGIN_LOSSES: dict[str, Callable[[jax.Array], jax.Array]] = {
 }
 
 
-class Margin(Problem):
+class Margin(AbstractProblem):
     """`E g(y Wx)` for labels y = ±1 and g(z) = log(1 + e^{−z}) or e^{−z}."""
 
     inputs: Float[Array, "n in"]
@@ -47,12 +47,17 @@ class Margin(Problem):
         """How many examples there are."""
         return self.inputs.shape[0]
 
-    def take(self, indices: jax.Array) -> Problem:
+    @property
+    def example_inputs(self) -> Float[Array, "n in"]:
+        """The inputs of its examples."""
+        return self.inputs
+
+    def take(self, indices: jax.Array) -> AbstractProblem:
         """The same loss on some of the examples."""
         return Margin(self.inputs[indices], self.labels[indices], self.kind)
 
 
-class CrossEntropy(Problem):
+class CrossEntropy(AbstractProblem):
     """`E [log Σ_k e^{(Wx)_k} − (Wx)_label]`."""
 
     inputs: Float[Array, "n in"]
@@ -85,7 +90,12 @@ class CrossEntropy(Problem):
         """How many examples there are."""
         return self.inputs.shape[0]
 
-    def take(self, indices: jax.Array) -> Problem:
+    @property
+    def example_inputs(self) -> Float[Array, "n in"]:
+        """The inputs of its examples."""
+        return self.inputs
+
+    def take(self, indices: jax.Array) -> AbstractProblem:
         """The same loss on some of the examples."""
         return CrossEntropy(self.inputs[indices], self.labels[indices], self.classes)
 

@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .base import Problem
+from .base import AbstractProblem
 
 NEWTON_UP_TO = 1000  # entries: beyond this the dense Hessian is not worth its memory
 
 
-def minimise(problem: Problem, start: np.ndarray, dtype: jnp.dtype) -> tuple[jax.Array, float]:
+def minimise(problem: AbstractProblem, start: np.ndarray, dtype: jnp.dtype) -> tuple[jax.Array, float]:
     """SciPy's L-BFGS from `start`, then Newton steps for as long as they shrink the gradient.
 
     L-BFGS compares losses, so it cannot see gradients below the root of rounding error; Newton's method can.

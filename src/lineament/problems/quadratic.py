@@ -16,10 +16,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from ..core import checks
-from .base import Map, Optimum, Problem, predict
+from .base import AbstractProblem, Map, Optimum, predict
 
 
-class QuadraticPopulation(Problem):
+class QuadraticPopulation(AbstractProblem):
     """`E[e²]/16` (squared) or `(E[e²] − E[e]²)/16` (variance), `e = ⟨Δ, xxᵀ⟩ + δ`, over inputs x ~ N(0, I).
 
     By Isserlis' theorem `E[e] = tr Δ + δ` and `E[e²] = 2‖Δ‖² + (tr Δ + δ)²` for the errors Δ = M* − M, δ = b* − b, so
@@ -51,7 +51,7 @@ class QuadraticPopulation(Problem):
         return Optimum((self.target, self.bias), 0.0)  # type: ignore[arg-type]
 
 
-class QuadraticRegression(Problem):
+class QuadraticRegression(AbstractProblem):
     """`mean (f(x) − y)² / 16` over examples. Its least value over forms with M = WᵀW is not known in general."""
 
     inputs: Float[Array, "n in"]
@@ -71,7 +71,12 @@ class QuadraticRegression(Problem):
         """How many examples there are."""
         return self.inputs.shape[0]
 
-    def take(self, indices: jax.Array) -> Problem:
+    @property
+    def example_inputs(self) -> Float[Array, "n in"]:
+        """The inputs of its examples."""
+        return self.inputs
+
+    def take(self, indices: jax.Array) -> AbstractProblem:
         """The same loss on some of the examples."""
         return QuadraticRegression(self.inputs[indices], self.outputs[indices])
 

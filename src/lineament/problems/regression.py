@@ -8,11 +8,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from ..core import checks
-from .base import Map, Optimum, Problem, predict
+from .base import AbstractProblem, Map, Optimum, predict
 from .minimise import minimise
 
 
-class Regression(Problem):
+class Regression(AbstractProblem):
     """Square loss `½ E‖Wx − y‖²`, held in second moments.
 
     The loss of a matrix is `ℓ* + ½ tr (W−W*) Σxx (W−W*)ᵀ` with `W* = Σyx Σxx⁺` and `ℓ* = ½ tr(Σyy − W*Σxy)`: it costs
@@ -72,14 +72,19 @@ class Regression(Problem):
         """How many examples the moments were taken over, where they were kept."""
         return None if self.inputs is None else self.inputs.shape[0]
 
-    def take(self, indices: jax.Array) -> Problem:
+    @property
+    def example_inputs(self) -> Float[Array, "n in"] | None:
+        """The inputs of its examples, where they were kept."""
+        return self.inputs
+
+    def take(self, indices: jax.Array) -> AbstractProblem:
         """The square loss on some examples, from their residuals: cheaper than the moments of a small batch."""
         if self.inputs is None or self.outputs is None:
             return super().take(indices)
         return LpRegression(self.inputs[indices], self.outputs[indices], p=2)
 
 
-class LpRegression(Problem):
+class LpRegression(AbstractProblem):
     """`E Σ_k |(Wx − y)_k|^p / p` for an even power p."""
 
     inputs: Float[Array, "n in"]
@@ -107,7 +112,12 @@ class LpRegression(Problem):
         """How many examples there are."""
         return self.inputs.shape[0]
 
-    def take(self, indices: jax.Array) -> Problem:
+    @property
+    def example_inputs(self) -> Float[Array, "n in"]:
+        """The inputs of its examples."""
+        return self.inputs
+
+    def take(self, indices: jax.Array) -> AbstractProblem:
         """The same loss on some of the examples."""
         return LpRegression(self.inputs[indices], self.outputs[indices], self.p)
 

@@ -10,12 +10,12 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from ..core import checks
-from .base import Map, Optimum, Problem
+from .base import AbstractProblem, Map, Optimum
 
 Reduction = Literal["mean", "sum"]
 
 
-class Sensing(Problem):
+class Sensing(AbstractProblem):
     """`½ c Σ_k (⟨A_k, W⟩ − y_k)²`, with c = 1/m (mean) or 1 (sum)."""
 
     measurements: Float[Array, "m out in"]
@@ -55,12 +55,12 @@ class Sensing(Problem):
         """How many measurements there are."""
         return self.values.shape[0]
 
-    def take(self, indices: jax.Array) -> Problem:
+    def take(self, indices: jax.Array) -> AbstractProblem:
         """The same problem on some of the measurements, with the mean or sum taken over those."""
         return Sensing(self.measurements[indices], self.values[indices], self.reduction)
 
 
-class Completion(Problem):
+class Completion(AbstractProblem):
     """`½ c Σ_{(i,j) observed} (W_ij − a_ij)²`, with c = 1/observations (mean) or 1 (sum).
 
     Held densely: a mask and the values. On a CPU an elementwise pass over the matrix is much cheaper than scattering.

@@ -7,11 +7,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from ..core import checks
-from .base import Optimum, Problem
+from .base import AbstractProblem, Optimum, UnknownOptimumError
 from .sensing import Reduction
 
 
-class TensorCompletion(Problem):
+class TensorCompletion(AbstractProblem):
     """`½ c Σ_{observed} (T_i − a_i)²` over tensors of one shape, with c = 1/observations (mean) or 1 (sum).
 
     Held densely like `Completion`: a mask and the values.
@@ -41,7 +41,7 @@ class TensorCompletion(Problem):
     def optimum(self, rank: int | None = None) -> Optimum:
         """The tensor of least norm that fits: the observed values, zero elsewhere. No bound on a rank is known."""
         if rank is not None:
-            raise ValueError(f"the optimum over tensors of rank {rank} is not known; give the time to run until")
+            raise UnknownOptimumError(f"the optimum over tensors of rank {rank} is not known")
         return Optimum(self.mask * self.values, 0.0)
 
 

@@ -9,13 +9,12 @@ from .derivatives import Derivative, Lookup, Outer, nbytes
 from .jacobian import Jacobian, output
 from .layers import copied, quantised
 
-MEMORY = 128 * 2**20  # bytes that blocks chosen here may use besides the result
 Inputs = Tensor | tuple[Tensor, ...]
-Outputs = Literal["all", "diagonal", "trace"]
+Outputs = Literal["all", "diagonal", "mean"]
 
 
 def ntk(
-    model: nn.Module, x: Inputs, y: Inputs | None = None, *, outputs: Outputs = "all", block: int | None = None
+    model: nn.Module, x: Inputs, y: Inputs | None = None, *, outputs: Outputs = "all", memory: float = 2**27
 ) -> Tensor:
     """`Θ_ij(x, y) = Σ_θ ∂f_i(x)/∂θ · ∂f_j(y)/∂θ` over all parameters that require a gradient.
 
@@ -28,23 +27,23 @@ def ntk(
         model: A module whose output has one row per example, in evaluation mode where that matters. It is not changed.
         x: Inputs with examples along the first axis, of any dtype the model takes; a tuple for several inputs.
         y: Further inputs; by default the same as `x`.
-        outputs: "all" gives (x, y, outputs, outputs), "diagonal" the entries i = j as (x, y, outputs), "trace" their
-            sum as (x, y).
-        block: How many inputs to work on at a time; by default as many as fit 128 MiB besides the result.
+        outputs: "all" gives (x, y, outputs, outputs), "diagonal" the entries i = j as (x, y, outputs), "mean" their
+            mean as (x, y).
+        memory: About how many bytes to use beyond the kernel itself; at least one example is always held.
     """
-    if outputs not in ("all", "diagonal", "trace"):
-        raise ValueError(f"outputs must be one of 'all', 'diagonal', 'trace'; got {outputs!r}")
-    if block is not None and (type(block) is not int or block < 1):
-        raise ValueError(f"block must be a whole number of at least 1, or None; got {block!r}")
+    if outputs not in ("all", "diagonal", "mean"):
+        raise ValueError(f"outputs must be one of 'all', 'diagonal', 'mean'; got {outputs!r}")
+    if not 0 < memory < float("inf"):
+        raise ValueError(f"memory must be positive and finite; got {memory!r}")
     model = copied(model)
     _refuse(model)
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
     jacobian = Jacobian(model)
-    C, block, blocks = _plan(jacobian, rows, block)
+    C, block, blocks = _plan(jacobian, rows, memory)
     n, m = len(rows[0]), len(columns[0])
     like = next(jacobian.parameters())
-    shape = {"all": (n, m, C, C), "diagonal": (n, m, C), "trace": (n, m)}[outputs]
+    shape = {"all": (n, m, C, C), "diagonal": (n, m, C), "mean": (n, m)}[outputs]
     kernel = torch.zeros(shape, dtype=like.dtype, device=like.device)
     at = lambda parts, i: tuple(part[i : i + block] for part in parts)  # noqa: E731
     for begin in range(0, n, blocks * block):
@@ -57,7 +56,7 @@ def ntk(
                     tile += _contract(held[i][name], right[name], outputs)
                 if y is None and i < j:
                     kernel[j : j + block, i : i + block] = _transposed(tile)
-    return kernel
+    return kernel / C if outputs == "mean" else kernel
 
 
 def _transposed(tile: Tensor) -> Tensor:
@@ -75,7 +74,7 @@ def _contract(p: Derivative, q: Derivative, outputs: Outputs) -> Tensor:
 
 def _gram(J: Tensor, K: Tensor, outputs: Outputs) -> Tensor:
     """Inner products over parameters of (x, outputs, parameters) with (y, outputs, parameters)."""
-    if outputs == "trace":
+    if outputs == "mean":  # the sum, which is divided once for all
         return J.flatten(1) @ K.flatten(1).T
     if outputs == "diagonal":
         return (J.transpose(0, 1) @ K.permute(1, 2, 0)).permute(1, 2, 0)
@@ -88,15 +87,15 @@ def _lookup(index: Tensor, d: Tensor, q: Lookup, outputs: Outputs) -> Tensor:
     same = (index[:, None, None] == q.index).to(d)
     if outputs == "all":
         return torch.einsum("cto,tys,yeso->yce", d, same, q.d)
-    each = torch.einsum("cto,tys,ycso->yc", d, same, q.d)
-    return each.sum(1) if outputs == "trace" else each
+    diagonal = torch.einsum("cto,tys,ycso->yc", d, same, q.d)
+    return diagonal.sum(1) if outputs == "mean" else diagonal
 
 
 def _ones(outputs: Outputs) -> tuple[int, ...]:
-    return {"all": (1, 1), "diagonal": (1,), "trace": ()}[outputs]
+    return {"all": (1, 1), "diagonal": (1,), "mean": ()}[outputs]
 
 
-def _plan(jacobian: Jacobian, inputs: tuple[Tensor, ...], block: int | None) -> tuple[int, int, int]:
+def _plan(jacobian: Jacobian, inputs: tuple[Tensor, ...], memory: float) -> tuple[int, int, int]:
     """How many outputs there are, how many examples to take at a time, and how many such blocks to hold.
 
     Each stripe of held blocks goes through all further inputs once, so their derivatives are computed anew for every
@@ -114,9 +113,8 @@ def _plan(jacobian: Jacobian, inputs: tuple[Tensor, ...], block: int | None) -> 
     # What a block needs in passing: δ and inputs of all layers with their copies, and what is written out for a product.
     written = max((p.dense().nbytes for p in found if isinstance(p, Outer) and not p.single), default=0)
     passing = 3 * jacobian.passing + 2 * written
-    if block is None:
-        block = max(1, min(32, MEMORY // (2 * passing + 1)))
-    return first.shape[1], block, max(1, (MEMORY - block * passing) // (block * held + 1))
+    block = max(1, min(32, int(memory / (2 * passing + 1))))
+    return first.shape[1], block, max(1, int((memory - block * passing) / (block * held + 1)))
 
 
 def _tuple(name: str, value: Inputs) -> tuple[Tensor, ...]:

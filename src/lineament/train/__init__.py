@@ -6,6 +6,5 @@ from .flow import flow
 from .noise import noisy_descend, noisy_flow
 from .normalised import normalised
 from .records import Record
-from .setup import final
 
-__all__ = ["Diverged", "Record", "descend", "final", "flow", "noisy_descend", "noisy_flow", "normalised"]
+__all__ = ["Diverged", "Record", "descend", "flow", "noisy_descend", "noisy_flow", "normalised"]

@@ -16,15 +16,15 @@ class NormalisedState(NamedTuple):
     square: jax.Array
 
 
-def normalised(step: Any, decay: float = 0.99, eps: float = 1e-4) -> optax.GradientTransformation:
-    """`θ ← θ − step · g / (√v + eps)`, one number v for all parameters together: GroupRMSprop.
+def normalised(step_size: Any, decay: float = 0.99, eps: float = 1e-4) -> optax.GradientTransformation:
+    """`θ ← θ − step_size · g / (√v + eps)`, one number v for all parameters together: GroupRMSprop.
 
     v is the exponential moving average of ‖g‖² over all entries of all layers, corrected for its start at zero. As the
     divisor is common to all, small steps follow the same path as gradient flow; only the clock runs faster on plateaus
     (Arora et al. 2019b and Razin & Cohen 2020 train matrix and tensor factorisations so).
 
     Args:
-        step: How far to move, about, while the gradient is larger than `eps`.
+        step_size: How far to move, about, while the gradient is larger than `eps`.
         decay: Of the moving average.
         eps: Where the gradient is smaller, steps shrink with it, and training can come to rest.
 
@@ -46,7 +46,7 @@ def normalised(step: Any, decay: float = 0.99, eps: float = 1e-4) -> optax.Gradi
         count = state.taken + 1
         square = decay * state.square + (1 - decay) * total
         unbiased = square / (1 - decay ** count.astype(square.dtype))
-        factor = -step / (jnp.sqrt(unbiased) + eps)
+        factor = -step_size / (jnp.sqrt(unbiased) + eps)
         return jax.tree.map(lambda leaf: factor * leaf, updates), NormalisedState(count, square)
 
     return optax.GradientTransformation(init, update)

@@ -1,27 +1,30 @@
 """The objective of training: `φ(parameters) = ℓ(end-to-end map)`."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import jax
+from jaxtyping import Array
 
-from ..problems import Problem
+from ..core.model import AbstractModel, map_shape
+from ..problems.base import AbstractProblem
 
 
-class Model(Protocol):
-    """What can be trained: anything that turns parameters into a map."""
-
-    def end_to_end(self, parameters: Any) -> Any:
-        """The map that the parameters compute."""
-        ...
+def loss(model: AbstractModel, problem: AbstractProblem, parameters: Any) -> Array:
+    """The loss at the parameters, without dropout."""
+    return problem.loss(model.end_to_end(parameters))
 
 
 def value_and_gradient(
-    model: Any, problem: Problem, parameters: Any, dropout_key: jax.Array | None = None
-) -> tuple[jax.Array, Any]:
-    """The loss at the parameters, and its gradient pulled back through the model; with a key, under dropout."""
+    model: AbstractModel, problem: AbstractProblem, parameters: Any, dropout_key: Array | None = None
+) -> tuple[Array, Any]:
+    """The loss at the parameters, and its gradient; with a key, under dropout.
+
+    The gradient of an array is the problem's own, pulled back through the model; that of a function is left to JAX.
+    """
     if dropout_key is not None:
-        dropped = lambda parameters: problem.loss(lambda X: model.apply(parameters, X, dropout_key))  # noqa: E731
-        return jax.value_and_grad(dropped)(parameters)
+        return jax.value_and_grad(lambda p: problem.loss(model.dropped(p, dropout_key)))(parameters)
+    if map_shape(model, parameters) is None:
+        return jax.value_and_grad(lambda p: loss(model, problem, p))(parameters)
     map, pull_back = jax.vjp(model.end_to_end, parameters)
     value, gradient = problem.value_and_gradient(map)
     return value, pull_back(gradient)[0]

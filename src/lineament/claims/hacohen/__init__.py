@@ -89,7 +89,7 @@ CLAIMS = (
         place="Figure 3",
         title="The scale matrices of five-layer networks keep to their first means until the network has converged",
         statement=r"A_l^s\approx\alpha_l I,\quad B_l^s\approx\beta_l I\quad\mathrm{until\ convergence}",
-        check="lineament.claims.hacohen.linear:scales_over_epochs",
+        check="lineament.claims.hacohen.figure_3:check",
         kind="experiment",
         quick="6 s",
         full="40 s on an H200, shared",
@@ -102,7 +102,7 @@ CLAIMS = (
             r"\frac{|w_j(t)-w_j^{\mathrm{opt}}|}{|w_j(0)-w_j^{\mathrm{opt}}|},\quad "
             r"\frac{\mathrm{std}\,w_j(t)}{\mathrm{std}\,w_j(0)}\quad\mathrm{rise\ with}\ j"
         ),
-        check="lineament.claims.hacohen.directions:along_components",
+        check="lineament.claims.hacohen.figure_4:check",
         kind="experiment",
         quick="10 s",
         full="2.5 min on an H200, shared",
@@ -115,7 +115,7 @@ CLAIMS = (
             r"t^*(P)=\mathrm{argmax}_t\ \mathrm{acc}\left(f_t(\mathrm{proj}_Px)\right),\quad "
             r"P<P'\ \Rightarrow\ t^*(P)\le t^*(P')"
         ),
-        check="lineament.claims.hacohen.components:projected_accuracy",
+        check="lineament.claims.hacohen.figure_5:check",
         kind="experiment",
         quick="9 s",
         full="7 min on an H200, shared",
@@ -191,7 +191,7 @@ CLAIMS = (
         statement=(
             r"\mathrm{argmax}_t\ r\left(c_1^t,c_2^t\right)\approx\mathrm{argmax}_t\ \mathrm{acc}_{\mathrm{test}}(t)"
         ),
-        check="lineament.claims.hacohen.consistency:consistency_and_overfitting",
+        check="lineament.claims.hacohen.section_5_4:check",
         kind="experiment",
         quick="6 s",
         full="3 min on an H200, shared",
@@ -204,7 +204,7 @@ CLAIMS = (
             r"g=\max_{t\le T}\mathrm{acc}(t)-\mathrm{acc}(T):\quad "
             r"g_{\mathrm{lowest}\times10}>g>g_{\mathrm{highest}\times10}"
         ),
-        check="lineament.claims.hacohen.stopping:early_stopping",
+        check="lineament.claims.hacohen.figure_9:check",
         kind="experiment",
         quick="9 s",
         full="6 min on an H200, shared",
@@ -242,7 +242,7 @@ CLAIMS = (
         statement=(
             r"\sigma_1^2=\frac1{m_1},\ \sigma_2^2=\frac1{m_1}\quad\mathrm{or}\quad\sigma_l^2=\frac{2}{m_{l-1}+m_l}"
         ),
-        check="lineament.claims.hacohen.initialisation:two_starts",
+        check="lineament.claims.hacohen.figure_12:check",
         kind="experiment",
         quick="5 s",
         full="90 s on an H200, shared",

@@ -1,0 +1,301 @@
+"""Figure 3: the gradient scale matrices of five-layer linear networks over the epochs."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ... import data, models, problems, train
+from ...data import tasks
+from ...data.tasks import Task
+from ...evidence import Check, Evidence, at_least, at_most
+from ...evidence import figure as fig
+from ...models.layered import Affine
+from ...theory import pc_bias
+from ...train import epochs as by_epochs
+from ..sizes import sizes
+from . import readings
+from .networks import Start, dense, start
+
+TENTH = "≈ is taken as within a tenth, set before these runs; the paper prints no number"
+
+
+class Settings(NamedTuple):
+    """What is run: every start with every dropout and step size, and the square loss beside."""
+
+    data: str
+    hidden: tuple[int, ...]
+    networks: int
+    starts: tuple[Start, ...]
+    dropouts: tuple[float, ...]
+    step_sizes: tuple[float, ...]
+    square_loss_step_sizes: tuple[float, ...]
+    batch: int
+    epochs: tuple[int, ...]
+    peak_between: tuple[int, int]
+    precision: by_epochs.Precision = "tf32"
+
+
+QUICK = Settings(
+    data="digits",
+    hidden=(128,) * 4,
+    networks=10,
+    starts=("Glorot",),
+    dropouts=(0.5,),
+    step_sizes=(0.003, 0.01),
+    square_loss_step_sizes=(0.01,),
+    batch=100,
+    epochs=(0, 1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50, 60),
+    peak_between=(1, 60),
+)
+FULL = Settings(
+    data="small-mammals",
+    hidden=(1024,) * 4,
+    networks=10,
+    starts=("Glorot", "Definition 3"),
+    dropouts=(0.5, 0.0),
+    step_sizes=(1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
+    square_loss_step_sizes=(1e-4, 1e-3),
+    batch=100,
+    epochs=(0, 1, 2, 4, 7, 10, 15, 20, 30, 40, 60, 80, 100, *range(120, 401, 20)),
+    peak_between=(100, 400),
+)
+
+
+class Cell(NamedTuple):
+    """One choice of what the text leaves open, and what was found: the first best record and the scale matrices."""
+
+    loss: by_epochs.Loss
+    start: Start
+    dropout: float
+    step_size: float
+    summary: np.ndarray  # (network, record, side, layer, statistic), diagonals over their means at the start's law
+    accuracy: np.ndarray  # on test images, (network, record)
+    diverged: bool
+
+    @property
+    def best(self) -> int:
+        """The first record whose test accuracy cannot be told from the highest."""
+        return readings.first_best(self.accuracy)
+
+    @property
+    def label(self) -> str:
+        """What was chosen, in words."""
+        loss = "" if self.loss == "cross-entropy" else "square loss, "
+        return f"{loss}{self.start}, dropout {self.dropout:g}, step {self.step_size:g}"
+
+    def off(self, side: int) -> np.ndarray:
+        """By layer, how far the mean diagonal lay from its mean at most, up to the best record."""
+        return np.abs(self.summary[:, : self.best + 1, side, :, 0].mean(axis=0) - 1).max(axis=0)
+
+    def moved(self, side: int, layer: int) -> np.ndarray:
+        """By network, how far a diagonal has moved from its start at the best record."""
+        diagonal = self.summary[:, :, side, layer, 0]
+        return np.abs(diagonal[:, self.best] - diagonal[:, 0])
+
+
+@sizes(quick=QUICK, full=FULL)
+def check(settings: Settings, key: jax.Array) -> Evidence:
+    """Ten five-layer linear networks for each start, dropout and step size: diagonals of A and B, and their other entries.
+
+    The paper sees both stay at α_l and β_l up to epoch 200, where its networks reach their best test accuracy, with A
+    leaving first. It names Glorot's start and dropout 0.5, and no step size; what it does say is that the best test
+    accuracy comes at epoch 200. So the statement is judged on Glorot's start with dropout 0.5 at every step size whose
+    best test accuracy comes within a factor of two of that epoch, the worst of them counting: mean diagonals within a
+    tenth of α_l and β_l, other entries within a tenth of them in the mean, and A₂ moving more than B₄ (three factors
+    each) by two standard errors over networks. The best test accuracy is the first that cannot be told from the highest
+    (one standard error). Definition 3, no dropout, other step sizes and the square loss are shown beside.
+    """
+    task = tasks.prepared(data.load("digits")) if settings.data == "digits" else tasks.real(settings.data)
+    cells = _train(settings, task, key)
+    low, high = settings.peak_between
+    epochs = np.asarray(settings.epochs)
+    own = [
+        cell
+        for cell in cells
+        if (cell.loss, cell.start, cell.dropout) == ("cross-entropy", "Glorot", max(settings.dropouts))
+    ]
+    judged = [cell for cell in own if not cell.diverged and low <= epochs[cell.best] < high]
+    return Evidence(
+        checks=_checks(judged, low, high),
+        numbers=_numbers(cells, epochs),
+        settings=task.sizes | {"step sizes judged": [cell.step_size for cell in judged]},
+        protocol=_protocol(settings, task),
+        figure=_figure(cells, (judged or own)[0], epochs),
+        remarks=[
+            "What moves A first is the start's own map dying away, of order q/m; what is learnt then adds its square. "
+            "At larger steps the best test accuracy comes earlier in epochs and later in distance, and A has moved by more.",
+        ],
+    )
+
+
+def _checks(judged: list[Cell], low: int, high: int) -> list[Check]:
+    void = "" if judged else f"no step size has its best test accuracy between epochs {low} and {high}"
+    worst = lambda read: max((float(read(cell)) for cell in judged), default=np.nan)  # noqa: E731
+    ahead = lambda cell: readings.in_errors(cell.moved(0, 1) - cell.moved(1, 3))  # noqa: E731
+    off_diagonal = lambda cell: np.abs(cell.summary[:, : cell.best + 1, ..., 2].mean(axis=0)).max()  # noqa: E731
+    return [
+        at_most("mean diagonal of A₂ off α₂, up to the best test accuracy", worst(lambda c: c.off(0)[1]), 0.1, TENTH, void=void),
+        at_most("mean diagonal of A₄ off α₄, up to the best test accuracy", worst(lambda c: c.off(0)[3]), 0.1, TENTH, void=void),
+        at_most("mean diagonal of B off β, any layer, up to there", worst(lambda c: c.off(1).max()), 0.1, TENTH, void=void),
+        at_most("mean off-diagonal entry over the diagonal's mean, any layer", worst(off_diagonal), 0.1, TENTH, void=void),
+        at_least(
+            "how much further A₂'s diagonal moved than B₄'s, in standard errors",
+            min((ahead(cell) for cell in judged), default=np.nan),
+            readings.ERRORS,
+            readings.TWO_ERRORS,
+            void=void,
+        ),
+    ]  # fmt: skip
+
+
+def _numbers(cells: list[Cell], epochs: np.ndarray) -> dict[str, float]:
+    numbers = {}
+    for cell in cells:
+        if cell.diverged:
+            numbers[f"{cell.label}: diverged"] = 1.0
+            continue
+        numbers |= {
+            f"{cell.label}: epoch of the best test accuracy": float(epochs[cell.best]),
+            f"{cell.label}: best test accuracy": float(cell.accuracy.mean(axis=0).max()),
+            f"{cell.label}: A₂ off α₂ up to there": float(cell.off(0)[1]),
+            f"{cell.label}: B off β up to there, any layer": float(cell.off(1).max()),
+            f"{cell.label}: std of A₂'s diagonal over α₂ there": float(cell.summary[:, cell.best, 0, 1, 1].mean()),
+        }
+    return numbers
+
+
+def _train(settings: Settings, task: Task, key: jax.Array) -> list[Cell]:
+    cells: list[Cell] = []
+    for dropout in settings.dropouts:
+        grid = [(law, step_size) for law in settings.starts for step_size in settings.step_sizes]
+        cells += _run(settings, task, key, "cross-entropy", dropout, grid)
+    square = [(settings.starts[0], step_size) for step_size in settings.square_loss_step_sizes]
+    return cells + _run(settings, task, key, "square", 0.0, square)
+
+
+def _run(
+    settings: Settings,
+    task: Task,
+    key: jax.Array,
+    loss: by_epochs.Loss,
+    dropout: float,
+    grid: list[tuple[Start, float]],
+) -> list[Cell]:
+    """All starts and step sizes with one loss and one dropout, as one ensemble."""
+    net = dense(task, settings.hidden, dropout=dropout, bias=False)
+    history = by_epochs.learn(
+        net,
+        task.X,
+        task.labels,
+        task.tests,
+        members=settings.networks,
+        epochs=settings.epochs[-1],
+        at=settings.epochs,
+        step_size=[step_size for _, step_size in grid],
+        start=[start(net, law) for law, _ in grid],
+        key=key,
+        batch=settings.batch,
+        loss=loss,
+        record=(SUMMARY,),
+        on_divergence="keep",
+        precision=settings.precision,
+    )
+    accuracy = history.accuracy(task.test_labels, slice(len(task.X), None))
+    cells = []
+    for (law, step_size), some in zip(grid, by_epochs.cell_slices(len(grid), settings.networks), strict=True):
+        variances = (pc_bias.isometric_variances if law == "Definition 3" else pc_bias.glorot_variances)(net.widths)
+        means = np.stack(pc_bias.scale_means(net.widths, variances))[..., None]  # (side, layer, 1)
+        found = history.records["summary"][some] / means
+        cells.append(
+            Cell(loss, law, dropout, step_size, found, accuracy[some], bool(history.diverged[some].any()))
+        )
+    return cells
+
+
+def summary(model: models.MLP, problem: problems.Problem, parameters: Affine) -> jax.Array:
+    """Mean and deviation of the diagonal entries of A and B and of the others, (side, layer, 4).
+
+    No q × q matrix is made. Of G = QᵀQ the diagonal holds squared norms of columns, the sum of all entries is |Q1|²,
+    and the sum of all squares is that of QQᵀ, which is as small as the narrowest layer.
+    """
+    with jax.default_matmul_precision("highest"):
+        layers = parameters.layers
+        Q, right = None, []
+        for W in layers:
+            right.append(_gram_summary(Q, model.shape[1]))
+            Q = W if Q is None else W @ Q
+        P, left = None, []
+        for W in layers[::-1]:
+            left.append(_gram_summary(None if P is None else P.T, model.shape[0]))
+            P = W if P is None else P @ W
+        return jnp.stack([jnp.stack(left[::-1]), jnp.stack(right)])
+
+
+def _gram_summary(Q: jax.Array | None, size: int) -> jax.Array:
+    """Of QᵀQ, or of the identity: mean and deviation of the diagonal, mean and deviation of the other entries."""
+    if Q is None:
+        return jnp.array([1.0, 0.0, 0.0, 0.0], jnp.float32)
+    on, others = jnp.sum(Q**2, axis=0), size * (size - 1)
+    small = Q @ Q.T if Q.shape[0] <= Q.shape[1] else Q.T @ Q
+    mean = (jnp.sum(jnp.sum(Q, axis=1) ** 2) - jnp.sum(on)) / others
+    squares = (jnp.sum(small**2) - jnp.sum(on**2)) / others
+    return jnp.stack([jnp.mean(on), jnp.std(on), mean, jnp.sqrt(jnp.maximum(squares - mean**2, 0))])
+
+
+SUMMARY = train.Record("summary", summary, ("side", "layer", "statistic"))
+
+
+def _protocol(settings: Settings, task: Task) -> dict[str, str]:
+    widths = "-".join(str(w) for w in (task.X.shape[1], *settings.hidden, task.classes))
+    return {
+        "data": task.name,
+        "network": f"fully connected linear, {widths}, without biases",
+        "start": " and ".join(settings.starts),
+        "dropout": " and ".join(f"{rate:g}" for rate in settings.dropouts) + " before the output layer",
+        "loss": "cross-entropy; the square loss beside",
+        "optimiser": f"SGD, batches of {settings.batch}",
+        "step size": "swept: " + ", ".join(f"{s:g}" for s in settings.step_sizes),
+        "epochs": str(settings.epochs[-1]),
+        "repeats": f"{settings.networks} networks",
+        "measure": "mean and deviation of diagonal and other entries of A and B",
+    }
+
+
+def _figure(cells: list[Cell], shown: Cell, epochs: np.ndarray) -> fig.Figure:
+    """Diagonals and other entries of layers 2 and 4 in one cell, and how far A₂ and B moved in every cell."""
+    panels, x = [], epochs + 1
+    for layer in (1, 3):
+        for name, centre, spread in (("diagonal over its mean − 1", 0, 1), ("off the diagonal, over it", 2, 3)):
+            marks = []
+            for side, label in enumerate("AB"):
+                middle = shown.summary[..., side, layer, centre].mean(axis=0) - (1.0 if centre == 0 else 0.0)
+                width = shown.summary[..., side, layer, spread].mean(axis=0)
+                marks += [
+                    fig.measured(x, middle, f"{label}{'₀₁₂₃₄'[layer + 1]}", side),
+                    fig.band(x, middle - width, middle + width, "", side),
+                ]
+            marks.append(fig.reference([x[shown.best]] * 2, [-0.5, 0.5], "best test accuracy"))
+            panels.append(fig.Panel(tuple(marks), "epoch + 1", name, f"layer {layer + 1}", "log"))
+    kept = [cell for cell in cells if not cell.diverged]
+    kinds = list(dict.fromkeys((cell.loss, cell.start, cell.dropout) for cell in kept))
+    for side, name in ((0, "A₂ off α₂"), (1, "B off β")):
+        marks = []
+        for group, kind in enumerate(kinds):
+            some = [cell for cell in kept if (cell.loss, cell.start, cell.dropout) == kind]
+            off = [cell.off(side)[1] if side == 0 else cell.off(side).max() for cell in some]
+            words = f"{kind[1]}, dropout {kind[2]:g}" + (", square loss" if kind[0] == "square" else "")
+            marks += [
+                fig.points([cell.step_size for cell in some], off, words, group),
+                fig.measured([cell.step_size for cell in some], off, "", group),
+            ]
+        marks.append(fig.reference([min(c.step_size for c in kept), max(c.step_size for c in kept)], [0.1, 0.1], "a tenth"))
+        panels.append(fig.Panel(tuple(marks), "step size", name, "up to the best test accuracy", "log", "log"))
+    moved = shown.off(0)[1], shown.off(1).max()
+    return fig.Figure(
+        tuple(panels),
+        f"Up to the best test accuracy ({shown.label}) A₂ moves by {moved[0]:.0%} and B by {moved[1]:.0%} at most; "
+        "bands are one deviation.",
+        2,
+    )

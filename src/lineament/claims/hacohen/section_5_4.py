@@ -1,0 +1,287 @@
+"""§5.4: in two-layer ReLU networks, when is the order of learning most consistent?"""
+
+from typing import Literal, NamedTuple
+
+import jax
+import numpy as np
+import optax
+
+from ... import data
+from ...data import tasks
+from ...data.tasks import Task
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
+from ...measure import order
+from ...models.layered import Affine
+from ...train import epochs as by_epochs
+from ..instances import generator
+from ..sizes import sizes
+from . import readings
+from .networks import dense, start
+
+Trained = Literal["both layers", "first layer"]
+FALL = 0.02
+
+
+class Case(NamedTuple):
+    """A data set, and how long and with which step sizes networks are trained on it."""
+
+    data: str
+    step_sizes: tuple[float, ...]
+    epochs: int
+    records: int
+    batch: int
+
+
+class Settings(NamedTuple):
+    """What is run."""
+
+    cases: tuple[Case, ...]
+    trained: tuple[Trained, ...]
+    networks: int
+    hidden: int
+    smoothed_over: int
+    precision: by_epochs.Precision = "tf32"
+
+
+class Cell(NamedTuple):
+    """What one choice gave, by record: accuracies, and how well two halves of the networks agree."""
+
+    label: str
+    trained: Trained
+    epochs: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
+    consistency: dict[str, np.ndarray]  # on training and on test images
+    images: dict[str, int]
+
+    @property
+    def onset(self) -> int:
+        """The record of the best test accuracy."""
+        return int(np.argmax(self.test))
+
+    @property
+    def fall(self) -> float:
+        """How far the test accuracy falls from its best to the end."""
+        return float(self.test.max() - self.test[-1])
+
+    @property
+    def overfits(self) -> bool:
+        """Whether there is a point of overfit: the best record is not the last, and something is lost after it."""
+        return self.onset < len(self.test) - 1 and self.fall >= FALL
+
+    def delay(self, images: str) -> float:
+        """The epoch of the highest consistency over that of the best test accuracy."""
+        return float(self.epochs[np.argmax(self.consistency[images])] / self.epochs[self.onset])
+
+    def decline(self, images: str) -> float:
+        """The fall of the consistency from its highest to the end, in standard errors of correlations over examples."""
+        r = self.consistency[images]
+        error = np.hypot(1 - r.max() ** 2, 1 - r[-1] ** 2) / self.images[images] ** 0.5
+        return float((r.max() - r[-1]) / max(error, 1e-12))
+
+
+QUICK = Settings(
+    cases=(Case("natural-gaussian", (0.05,), 300, 100, 50),),
+    trained=("both layers", "first layer"),
+    networks=20,
+    hidden=64,
+    smoothed_over=5,
+)
+FULL = Settings(
+    cases=(
+        Case("small-mammals", (1e-3, 5e-3, 1e-2, 2e-2), 300, 60, 100),
+        Case("cats-dogs", (5e-3, 2e-2), 300, 50, 100),
+    ),
+    trained=("both layers", "first layer"),
+    networks=20,
+    hidden=1024,
+    smoothed_over=3,
+)
+
+
+@sizes(quick=QUICK, full=FULL)
+def check(settings: Settings, key: jax.Array) -> Evidence:
+    """Two ensembles of two-layer ReLU networks; whether they agree, epoch by epoch, on which examples are easy.
+
+    At each record the share of networks that are right about an example is correlated between two halves of the
+    networks, over test and over training images. The paper describes this in words only: the consistency is evident at
+    first, peaks when the test accuracy begins to decline, and declines from there. This can be told only where the test
+    accuracy does decline, by 0.02 at least, before the run ends. In every such run the peak must lie within a factor of
+    two of the epoch of the best test accuracy, and the consistency must fall from it to the end by two standard errors.
+    If the test accuracy declines in none, there is no point of overfit, and the claim is undecided. The words allow
+    four readings, and the one that favours the statement most counts: both layers are trained, or the first alone as in
+    the model that the paper refers to, and the examples are the training or the test images. Data and step sizes, which
+    the paper does not name, are swept, and every choice counts.
+    """
+    cells = [
+        cell for case in settings.cases for trained in settings.trained for cell in _cells(settings, case, trained, key)
+    ]
+    judged = [cell for cell in cells if cell.overfits]
+    void = "" if judged else "the test accuracy declines by 0.02 in no run: there is no point of overfit"
+    far, fallen, reading = _most_favourable(settings, judged)
+    return Evidence(
+        checks=[
+            at_most(
+                "largest factor between the epochs of highest consistency and best test accuracy",
+                far,
+                2.0,
+                "“at the point of overfit” read as within a factor of two in epochs, set before these runs",
+                void=void,
+            ),
+            at_least(
+                "least fall of the consistency from its highest to the end, in standard errors",
+                fallen,
+                readings.ERRORS,
+                "two standard errors of correlations over examples",
+                void=void,
+            ),
+        ],
+        numbers=_numbers(cells) | {"runs that overfit": float(len(judged)), "runs": float(len(cells))},
+        settings={"largest fall of the test accuracy": max(cell.fall for cell in cells), "reading": reading},
+        protocol=_protocol(settings),
+        figure=_figure(cells, len(judged)),
+        remarks=_remarks(cells, judged),
+    )
+
+
+def _most_favourable(settings: Settings, judged: list[Cell]) -> tuple[float, float, str]:
+    """The largest factor and the least decline over runs that overfit, in the reading with the smallest factor."""
+    found = []
+    for trained in settings.trained:
+        some = [cell for cell in judged if cell.trained == trained]
+        for images in ("test", "training"):
+            if some:
+                factor = max(2 ** abs(np.log2(cell.delay(images))) for cell in some)
+                found.append((factor, -min(cell.decline(images) for cell in some), f"{trained}, {images} images"))
+    if not found:
+        return np.nan, np.nan, "none"
+    factor, decline, reading = min(found)
+    return factor, -decline, reading
+
+
+def _task(name: str, key: jax.Array) -> Task:
+    """Real images; in a quick run Gaussian ones whose training labels are partly drawn anew, so that there is overfit."""
+    if name != "natural-gaussian":
+        return tasks.real(name)
+    seed = int(generator(key).integers(2**31))
+    images = data.natural_gaussian(200, 800, size=10, exponent=4.0, alignment=2.0, flips=0.4, seed=seed)
+    return tasks.prepared(images)._replace(name=f"{images.name} 1/f⁴, 40% of the training labels drawn anew")
+
+
+def first_layer_alone(step_size: float) -> optax.GradientTransformation:
+    """Descent that leaves the second layer where it began."""
+    moves = {"moves": optax.sgd(step_size), "stays": optax.set_to_zero()}
+    return optax.multi_transform(moves, Affine(("moves", "stays"), ()))
+
+
+def _cells(settings: Settings, case: Case, trained: Trained, key: jax.Array) -> list[Cell]:
+    task = _task(case.data, key)
+    net = dense(task, (settings.hidden,), "relu", bias=False)
+    at = np.unique(np.geomspace(1, case.epochs, case.records).round().astype(int))
+    history = by_epochs.learn(
+        net,
+        task.X,
+        task.labels,
+        task.tests,
+        members=settings.networks,
+        epochs=case.epochs,
+        at=at,
+        step_size=case.step_sizes,
+        start=start(net, "He"),
+        key=key,
+        batch=case.batch,
+        optimiser=optax.sgd if trained == "both layers" else first_layer_alone,
+        precision=settings.precision,
+    )
+    parts = {"training": (task.labels, slice(0, len(task.X))), "test": (task.test_labels, slice(len(task.X), None))}
+    right = {name: history.right(*part) for name, part in parts.items()}
+    smooth = lambda values: readings.smoothed(np.asarray(values), settings.smoothed_over)  # noqa: E731
+    cells = []
+    slices = by_epochs.cell_slices(len(case.step_sizes), settings.networks)
+    for step_size, some in zip(case.step_sizes, slices, strict=True):
+        cells.append(
+            Cell(
+                f"{case.data}, {trained}, step {step_size:g}",
+                trained,
+                history.epochs,
+                smooth(right["training"][some].mean(axis=(0, 2))),
+                smooth(right["test"][some].mean(axis=(0, 2))),
+                {name: smooth(_consistency(values[some])) for name, values in right.items()},
+                {name: values.shape[2] for name, values in right.items()},
+            )
+        )
+    return cells
+
+
+def _consistency(right: np.ndarray) -> np.ndarray:
+    """By record, the correlation over examples of the shares of right networks in the two halves of an ensemble."""
+    half = len(right) // 2
+    a, b = right[:half].mean(axis=0), right[half:].mean(axis=0)  # (record, example)
+    return np.array([correlation(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Pearson's; 0 where one of the scores does not vary, so that there is no order to agree about."""
+    return order.constancy(a, b).pearson if np.ptp(a) > 0 and np.ptp(b) > 0 else 0.0
+
+
+def _numbers(cells: list[Cell]) -> dict[str, float]:
+    numbers = {}
+    for cell in cells:
+        numbers |= {
+            f"{cell.label}: fall of the test accuracy": cell.fall,
+            f"{cell.label}: epoch of the best test accuracy": float(cell.epochs[cell.onset]),
+        }
+        for images in ("test", "training"):
+            peak = int(np.argmax(cell.consistency[images]))
+            numbers |= {
+                f"{cell.label}: epoch of the highest consistency, {images} images": float(cell.epochs[peak]),
+                f"{cell.label}: training accuracy there, {images} images": float(cell.train[peak]),
+                f"{cell.label}: highest consistency, {images} images": float(cell.consistency[images][peak]),
+                f"{cell.label}: its fall to the end in standard errors, {images} images": cell.decline(images),
+            }
+    return numbers
+
+
+def _remarks(cells: list[Cell], judged: list[Cell]) -> list[str]:
+    peaked = [c for c in cells if np.argmax(c.consistency["test"]) < len(c.epochs) - 1 and c.decline("test") >= 2]
+    sentence = (
+        f"The consistency on test images has a peak, from which it falls by two standard errors or more, in {len(peaked)} "
+        f"of {len(cells)} runs"
+    )
+    if peaked:
+        level = [float(c.train[np.argmax(c.consistency["test"])]) for c in peaked]
+        sentence += f"; the training accuracy there is between {min(level):.2f} and {max(level):.2f}"
+    return [sentence + ".", f"The test accuracy declines by 0.02 or more in {len(judged)} of {len(cells)} runs."]
+
+
+def _protocol(settings: Settings) -> dict[str, str]:
+    return {
+        "data": "; ".join(case.data for case in settings.cases),
+        "network": f"two layers, ReLU, {settings.hidden} hidden units; trained: " + ", or ".join(settings.trained),
+        "start": "He's normal start",
+        "loss": "cross-entropy",
+        "optimiser": "SGD, batches of " + ", ".join(str(case.batch) for case in settings.cases),
+        "step size": "; ".join(f"{c.data}: " + ", ".join(f"{s:g}" for s in c.step_sizes) for c in settings.cases),
+        "epochs": ", ".join(str(case.epochs) for case in settings.cases),
+        "repeats": f"{settings.networks} networks in two halves",
+        "measure": "correlation of the shares of networks that are right about an example, at each epoch",
+    }
+
+
+def _figure(cells: list[Cell], overfit: int) -> fig.Figure:
+    """Consistency on test images and accuracies, one panel of each for every data set and layers trained."""
+    panels = []
+    for group in dict.fromkeys(cell.label.rsplit(", ", 1)[0] for cell in cells):
+        some = [cell for cell in cells if cell.label.startswith(group + ",")]
+        names = [cell.label.rsplit(", ", 1)[1] for cell in some]
+        for kind, label in (("consistency", "consistency, test images"), ("test", "test accuracy")):
+            curves = [cell.consistency["test"] if kind == "consistency" else cell.test for cell in some]
+            marks = [fig.measured(c.epochs, y, n, i) for i, (c, y, n) in enumerate(zip(some, curves, names, strict=True))]
+            panels.append(fig.Panel(tuple(marks), "epoch", label, group, x_scale="log"))
+    return fig.Figure(
+        tuple(panels),
+        f"Consistency of the order of learning, and test accuracy, which declines by 0.02 in {overfit} of {len(cells)} runs.",
+        2,
+    )
