@@ -4,7 +4,8 @@ import { field, field_one_output } from "../theory/end_to_end.js";
 import * as modes from "../theory/modes.js";
 import { steps } from "../theory/ode.js";
 
-export const MATTERS = 0.01, DONE = 0.9;
+export const MATTERS = 0.01; // a component matters if it explains this share of what can be learnt
+export const DONE = 0.9; // it is learnt when this share of it is
 const HEAVY = 1e-3; // a component that explains this share decides how finely time is resolved
 const FINE = 0.02; // between two records no heavy component moves by more than about this share
 const POINTS = 400;
