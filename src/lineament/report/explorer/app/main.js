@@ -21,6 +21,7 @@ let current = PANELS[0].id, timer = 0, settled = "";
 const host = {
   samples: given.samples,
   presets: given.presets,
+  settle: () => settle(),
   changed() {
     clearTimeout(timer);
     timer = window.setTimeout(settle, LINGER);

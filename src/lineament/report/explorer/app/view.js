@@ -53,15 +53,17 @@ export class View {
     this.reading = make("div", { class: "reading" });
     const buttons = panel.extras?.(this.act, () => this.values) ?? [];
     this.extras = buttons.map(({ label, press }, i) => make("button", { type: "button", onclick: press, "data-extra": i }, label));
-    const side = make("div", { class: "side" }, this.presets(), panel.intake?.(this.act) ?? null, ...this.controls.map((each) => each.element), this.extras.length ? make("div", { class: "extras" }, ...this.extras) : null, this.marks);
+    const side = make("div", { class: "side" }, this.presets(), panel.intake?.(this.act) ?? null, ...this.controls.map((each) => each.element), this.extras.length ? make("div", { class: "extras" }, ...this.extras) : null, panel.many_marks ? null : this.marks);
+    const clock = this.clock();
     const stage = make("div", { class: "figures" }, this.notice, ...this.figures.flatMap((figure) => {
       const sketch = this.sketches.find((each) => each.figure === figure);
-      return sketch ? [figure.element, sketch.bar] : [figure.element];
+      return [figure.element, ...(sketch ? [sketch.bar] : []), ...(figure.spec.clock ? [clock] : [])];
     }));
+    const below = panel.many_marks ? this.marks : null; // a long list goes under the figures
     return make(
       "section", { id: `panel-${panel.id}`, class: "panel", role: "tabpanel", "aria-labelledby": `tab-${panel.id}`, hidden: true },
       make("h2", {}, panel.heading), make("p", { class: "lead" }, panel.lead),
-      make("div", { class: "desk" }, make("div", { class: "left" }, stage, this.clock()), side), this.tools(), this.reading,
+      make("div", { class: "desk" }, make("div", { class: "left" }, stage, below), side), this.tools(), this.reading,
     );
   }
 
@@ -86,7 +88,7 @@ export class View {
     this.predictor = this.sketches.length ? button("Predict, then reveal", () => this.predict(), { "aria-pressed": "false" }) : null;
     return make(
       "div", { class: "tools", role: "group", "aria-label": "Share and save" }, this.predictor,
-      button("Copy link", () => { this.host.changed(); copy(location.href, "Link"); }),
+      button("Copy link", () => { this.host.settle(); copy(location.href, "Link"); }),
       button("Copy as Python", () => this.model && copy(this.python(), "Python code")),
       button("SVG", () => this.save("svg"), { "aria-label": "Download SVG" }), button("PNG", () => this.save("png"), { "aria-label": "Download PNG" }), button("CSV", () => this.save("csv"), { "aria-label": "Download CSV" }),
       button("Reset", () => { this.preset = null; this.set(structuredClone(this.panel.defaults)); }),
@@ -214,8 +216,9 @@ export class View {
     return chosen.page ? [make("a", { href: `${chosen.id}.html` }, `The claim ${chosen.id}, checked`)] : [`Check it: lineament reproduce ${chosen.id}`];
   }
 
-  read({ sentences, head, rows }) {
-    const table = make("table", {}, make("thead", {}, make("tr", {}, ...head.map((name, j) => make("th", { scope: "col", class: j ? "num" : null }, name)))), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, j) => make(j ? "td" : "th", j ? { class: "num" } : { scope: "row" }, cell))))));
+  read({ sentences, head, rows, words = [] }) {
+    const side = (j) => (j && !words.includes(j) ? "num" : null);
+    const table = make("table", {}, make("thead", {}, make("tr", {}, ...head.map((name, j) => make("th", { scope: "col", class: side(j) }, name)))), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, j) => make(j ? "td" : "th", j ? { class: side(j) } : { scope: "row" }, cell))))));
     this.reading.replaceChildren(make("div", { class: "says", "aria-live": "polite" }, ...sentences.filter(Boolean).map((words) => make("p", {}, words))), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" }, table));
   }
 

@@ -51,7 +51,7 @@ export const panel = {
       press: (plot, px, py) => act.set({ scale: clip(plot.invert_x(px), SCALES), balance: clip(plot.invert_y(py), BALANCES) }),
     },
     {
-      name: "course", title: "Modes over time", height: (w) => Math.max(290, Math.min(400, 0.75 * w)), sketch: true,
+      name: "course", clock: true, title: "Modes over time", height: (w) => Math.max(290, Math.min(400, 0.75 * w)), sketch: true,
       caption: () => "σ(t) of the three modes of the target.", draw: (d) => draw_course(d, act),
     },
     { name: "kernel", title: "Movement of the tangent kernel", height: () => 220, caption: () => "k(t)/k(0) of every mode. Lazy training stays below the dashed line.", draw: draw_kernel },
@@ -150,6 +150,8 @@ function draw_plane(d, act) {
   const note = { size: 14, bold: true, colour: HEAT_INK, halo: HEAT_HALO };
   pen.text("lazy", box.left + box.width - 14, box.top + 24, { ...note, anchor: "end" });
   pen.text("rich", box.left + 14, box.top + box.height - 16, note);
+  const same = plot.x(model.targets.at(-1)); // a mode that starts at its target has nothing to learn
+  if (same > box.left + 20 && same < box.left + box.width - 20) pen.text("start = target", same - 8, box.top + box.height * 0.72, { size: 11, colour: HEAT_INK, halo: HEAT_HALO, turn: -90, anchor: "middle" });
   const x = plot.x(values.scale), y = plot.y(values.balance);
   pen.circle(x, y, 8, { colour: HEAT_INK, width: 2, fill: HEAT_HALO });
   d.handle({

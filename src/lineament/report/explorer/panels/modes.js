@@ -42,7 +42,7 @@ export const panel = {
 
   figures: (act) => [
     {
-      name: "course", title: "Singular values over time", wide: true, height: (w) => Math.max(260, Math.min(430, 0.55 * w)),
+      name: "course", clock: true, title: "Singular values over time", wide: true, height: (w) => Math.max(260, Math.min(430, 0.55 * w)),
       caption: ({ values, hidden }) => (hidden ? "" : values.multiples
         ? "Every panel has its own time. Depth 1 learns all modes together; from depth 2 on, a small start makes them wait for each other."
         : "Thick: each mode; circles mark half learnt. Drag the line to move through time."),

@@ -57,7 +57,7 @@ export const panel = {
       },
     },
     {
-      name: "pair", title: "The two modes at this point", wide: true, height: () => 240,
+      name: "pair", clock: true, title: "The two modes at this point", wide: true, height: () => 240,
       caption: ({ model, hidden }) => (hidden || !model ? "" : `When the stronger passes f of its target the weaker ${model.yes ? "has not yet passed" : "has already passed"} s of its own.`),
       draw: (d) => draw_pair(d, act), sketch: true,
     },
@@ -162,7 +162,7 @@ function draw_map(d, act) {
 function legend(pen, theme, box, model) {
   const entries = [["exact edge", theme.ink, undefined], ...(model.printed ? [["printed bounds", theme.palette[1], [7, 5]]] : []), ...(model.corrected ? [["corrected bounds", theme.palette[2], [2, 4]]] : [])];
   entries.forEach(([words, colour, dash], i) => {
-    const y = box.top + box.height - 14 - 18 * (entries.length - 1 - i), x = box.left + 12;
+    const y = box.top + 46 + 18 * i, x = box.left + 12;
     pen.line([x, x + 26], [y - 4, y - 4], { colour, width: 2.2, dash });
     pen.text(words, x + 32, y, { size: 12, colour: theme.ink, halo: theme.paper });
   });

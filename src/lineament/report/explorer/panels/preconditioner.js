@@ -51,7 +51,7 @@ export const panel = {
 
   figures: (act) => [
     {
-      name: "fields", title: "Flow of the end-to-end map at several depths", wide: true,
+      name: "fields", clock: true, title: "Flow of the end-to-end map at several depths", wide: true,
       height: (w) => (w < 620 ? 2 * Math.max(200, w / 2 + 30) : w / 4 + 70),
       caption: () => "Thin lines: the flow from everywhere; thick: from the start (○) towards the minimum (◆); × are saddles. Shaded: starts with a deficiency margin, from which convergence is guaranteed.",
       draw: (d) => draw_fields(d, act),
@@ -248,7 +248,7 @@ function level_set({ power, target }, c, level, plot) {
 
 function draw_loss(d) {
   const { pen, theme, values, model, width, height, hidden } = d, top = model.excess || 1, floor = 1e-4 * top;
-  const plot = axes(pen, theme, { left: 0, top: 0, width: width - 70, height }, { x: { label: "time t", domain: model.span }, y: { label: "loss", domain: [floor, top * 1.5], kind: "log", ticks: 5 } });
+  const plot = axes(pen, theme, { left: 0, top: 0, width, height }, { x: { label: "time t", domain: model.span }, y: { label: "loss", domain: [floor, top * 1.5], kind: "log", ticks: 5 } });
   const { box } = plot, px = model.t.map((t) => plot.x(t));
   pen.clip(box.left, box.top, box.width, box.height, () => {
     if (model.bound && !hidden) pen.line(px, model.t.map((t) => plot.y(Math.max(top * Math.exp(-model.bound * t), floor / 9))), { colour: theme.ink, width: 1.2, dash: [6, 4] });
@@ -256,8 +256,9 @@ function draw_loss(d) {
   });
   if (!hidden) {
     model.runs.forEach((r, k) => {
-      const i = r.loss.findIndex((x) => x < floor * 2), x = i < 0 ? box.left + box.width + 6 : Math.min(px[i] + 4, box.left + box.width + 6), y = i < 0 ? plot.y(Math.max(r.loss.at(-1), floor)) : plot.y(floor * 2) - 15 * (k % 2);
-      pen.text(`depth ${r.n}`, x, y, { colour: theme.palette[k], size: 12, bold: true, base: "bottom", halo: theme.paper });
+      const x = box.left + box.width - 74, y = box.top + 16 + 17 * k;
+      pen.line([x - 26, x - 6], [y - 4, y - 4], { colour: theme.palette[k], width: 2.4 });
+      pen.text(`depth ${r.n}`, x, y, { colour: theme.palette[k], size: 12, bold: true, halo: theme.paper });
     });
   }
   const x = plot.x(panel.time(model, values.now));

@@ -32,6 +32,7 @@ export const panel = {
   ],
   valid: (key, value) => (key === "now" ? value >= 0 && value <= 1 : key === "target" ? true : undefined),
   timed: true,
+  many_marks: true,
   held,
 
   /** The place where a file is dropped or chosen. */
@@ -76,7 +77,7 @@ export const panel = {
 
   figures: (act) => [
     {
-      name: "course", title: "What is learnt over the steps", wide: true, height: (w) => Math.max(260, Math.min(400, 0.5 * w)), sketch: true,
+      name: "course", clock: true, title: "What is learnt over the steps", wide: true, height: (w) => Math.max(260, Math.min(400, 0.5 * w)), sketch: true,
       caption: ({ model, hidden }) => (hidden || !model ? "" : `The ${words.kind(model.made)}s that explain most; 1 is learnt.`), draw: (d) => draw_course(d, act),
     },
     { name: "spectrum", title: "The spectrum of the table", height: () => 250, caption: ({ values }) => (values.whiten ? "Strength of every mode of the target on whitened inputs." : "Variance of every principal component (dots), and the share of the target's variance it explains (bars)."), draw: draw_spectrum },
@@ -89,7 +90,7 @@ export const panel = {
       words.count(each.begins_step), words.count(each.half_step), words.count(each.ends_step)]);
     return {
       sentences: [words.data(made), words.step_size(made), words.pace(made), words.first(made), words.order(made), words.stop(made), ...made.notices],
-      head: [words.kind(made), "mostly", ...(several ? ["moves"] : []), made.whiten ? "strength" : "variance", "explains", "10 %", "half", "90 %"], rows,
+      head: [words.kind(made), "mostly", ...(several ? ["moves"] : []), made.whiten ? "strength" : "variance", "explains", "10 %", "half", "90 %"], rows, words: several ? [1, 2] : [1],
     };
   },
   marks: (values, { made }) => made.premises.map((each) => ({ ok: each.met, text: `${each.name} (${each.source}): ${pretty(each.value)}. ${each.meaning}.` })),

@@ -19,7 +19,7 @@ export const panel = {
   defaults: { activation: "erf", labels: "teacher", layers: "both", d: 30, m: 256, n: 1000, step: 0.25, seed: 0, now: 0.5 },
   controls: [
     { key: "activation", kind: "choice", label: "Activation", options: Object.keys(ACTIVATIONS).map((name) => [name, name.replace("_", " ")]) },
-    { key: "labels", kind: "choice", label: "Labels", options: [["teacher", "sign of a small erf network (Fig. 1)"], ["norm", "‖x‖/√d + ReLU(a·x) (Fig. 2)"], ["chance", "±1 by chance"]] },
+    { key: "labels", kind: "choice", label: "Labels", options: [["teacher", "a teacher's sign (Fig. 1)"], ["norm", "‖x‖/√d + ReLU (Fig. 2)"], ["chance", "±1 by chance"]] },
     { key: "layers", kind: "choice", label: "Layers that train", options: [["both", "both"], ["first", "the first"], ["second", "the second"]] },
     { key: "d", kind: "whole", label: "Dimension", symbol: "d", min: 4, max: 60 },
     { key: "m", kind: "log", label: "Width", symbol: "m", min: 16, max: 65536 },
@@ -52,7 +52,7 @@ export const panel = {
 
   figures: (act) => [
     {
-      name: "loss", title: "Loss of the twin", wide: true, height: (w) => Math.max(260, Math.min(380, 0.5 * w)), sketch: true,
+      name: "loss", clock: true, title: "Loss of the twin", wide: true, height: (w) => Math.max(260, Math.min(380, 0.5 * w)), sketch: true,
       caption: ({ model, hidden }) => (hidden || !model ? "" : `Up to T = d log d/η = ${pretty(model.horizon)} steps the theorem says that a wide enough network follows this curve.`),
       draw: (d) => draw_losses(d, act),
     },
