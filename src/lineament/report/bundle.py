@@ -31,7 +31,9 @@ def bundle(folder: Traversable, entry: str) -> str:
     return '(() => {\n"use strict";\n' + "\n".join(text for text, _ in done.values()) + "\n})();\n"
 
 
-def _visit(folder: Traversable, path: str, done: dict[str, tuple[str, frozenset[str]]], above: tuple[str, ...]) -> None:
+def _visit(
+    folder: Traversable, path: str, done: dict[str, tuple[str, frozenset[str]]], above: tuple[str, ...]
+) -> None:
     if path in above:
         raise ValueError(f"modules must not import each other in a circle; got {' → '.join((*above, path))}")
     if path in done:

@@ -10,7 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from . import atlas, files
+from lineament.execution import files
+
+from . import site
 from .bundle import bundle
 
 NAME = "explorer.html"
@@ -59,7 +61,7 @@ def page(*, pages: Collection[str] = (), linked: bool = False, preset: str | Non
         for each in presets().values()
     ]
     texts = resources.files("lineament.report") / "templates"
-    return atlas.site_templates().get_template("explorer.html.j2").render(
+    return site.templates().get_template("explorer.html.j2").render(
         presets=shown,
         linked=linked,
         data=_json({"presets": shown, "preset": preset, "samples": samples()}),
