@@ -4,6 +4,7 @@ import { round } from "../app/controls.js";
 import { apart, axes } from "../draw/axes.js";
 import { code, pretty } from "../draw/numbers.js";
 import { mode_colour } from "../draw/theme.js";
+import { fill } from "../theory/mode_curves.js";
 import * as modes from "../theory/modes.js";
 import * as phases from "../theory/phases.js";
 
@@ -131,7 +132,7 @@ function follow(spectrum, start, depth, kind, points) {
   const sum = new Float64Array(points);
   for (const target of spectrum) {
     const s = new Float64Array(points);
-    modes.fill(t, target, start, depth, s, left);
+    fill(t, target, start, depth, s, left);
     for (let i = 0; i < points; i++) {
       loss[i] += 0.5 * left[i] * left[i];
       sum[i] += s[i];

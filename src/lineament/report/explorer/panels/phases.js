@@ -4,6 +4,7 @@ import { axes } from "../draw/axes.js";
 import { code, pretty, pretty_log } from "../draw/numbers.js";
 import { round } from "../app/controls.js";
 import * as bounds from "../theory/phase_bounds.js";
+import { fill } from "../theory/mode_curves.js";
 import * as modes from "../theory/modes.js";
 import * as phases from "../theory/phases.js";
 
@@ -38,7 +39,7 @@ export const panel = {
     if (!(span[1] < 1e300)) throw new RangeError(`start ${start} at depth ${depth} takes longer than a float can hold; take a larger start`);
     const course = [ratio, 1].map((target) => {
       const sigma = new Float64Array(COURSE);
-      modes.fill(t, target, start, depth, sigma, new Float64Array(COURSE));
+      fill(t, target, start, depth, sigma, new Float64Array(COURSE));
       return sigma;
     });
     return { rs, edge, printed, corrected, yes, at, when, span, t, course, kind: "linear" };

@@ -2,10 +2,10 @@
 // The counterpart of lineament.theory.modes, whose docstring derives every step; names and branches are the same.
 import { clip, exprel, gauss_legendre, insist, log1p_ratio } from "./special.js";
 
-const SEAM = 2; // v at which the far series hands over to the near quadrature
+export const SEAM = 2; // v at which the far series hands over to the near quadrature
 const TERMS = 20; // e^{−2·20} < 1e-17
 const { nodes: NODES, weights: WEIGHTS } = gauss_legendre(8);
-const VANISHED = 1000; // near time after which the residual is below the smallest float
+export const VANISHED = 1000; // near time after which the residual is below the smallest float
 const TINY = Math.exp(-40); // relative size below which (1 − σ/σ*) is 1 to rounding
 const CLOSE = 1e-5, ROUNDS = 8; // a cubic iteration that moves by 1e-5 has arrived
 const RANGE = 700; // e^700 ≈ 1e304
@@ -70,30 +70,8 @@ export function time_to(value, target, start, depth) {
   return (leaves ? out_of_zero(origin, target, depth) : 0) + time / rate;
 }
 
-/**
- * σ and σ* − σ of one mode at rising times, for drawing: the same solution, each time begun from the one before.
- * @param {Float64Array} times rising
- * @param {number} target
- * @param {number} start
- * @param {number} depth
- * @param {Float64Array} sigma filled
- * @param {Float64Array} left filled
- */
-export function fill(times, target, start, depth, sigma, left) {
-  check("t", 0, target, start, depth);
-  const general = depth !== 1 && depth !== 2 && start !== target && start > 0 && target > 0;
-  const warm = general ? { way: coordinates(target, start, depth), d: NaN, s: NaN, theta: 0, tau: 0, seam: NaN } : null;
-  if (warm) warm.seam = far(Math.max(warm.way.v0 - SEAM, 0), warm.way.v0, warm.way.a);
-  const low = Math.min(start, target), high = Math.max(start, target);
-  for (let i = 0; i < times.length; i++) {
-    const t = times[i];
-    const found = warm && t > 0 && t < Infinity ? along(t, target, start, warm) : move(t, target, start, depth);
-    sigma[i] = clip(found[0], low, high);
-    left[i] = found[1];
-  }
-}
-
-function check(name, first, target, start, depth) {
+/** Refuses what is out of range. */
+export function check(name, first, target, start, depth) {
   insist(first >= 0 && (name === "t" || first < Infinity), name, `${name === "t" ? "" : "finite "}numbers of at least 0`, first);
   insist(target >= 0 && target < Infinity, "target", "finite numbers of at least 0", target);
   insist(start >= 0 && start < Infinity, "start", "finite numbers of at least 0", start);
@@ -101,7 +79,7 @@ function check(name, first, target, start, depth) {
 }
 
 /** @returns {Way} */
-function coordinates(target, start, depth) {
+export function coordinates(target, start, depth) {
   const q = 1 - 2 / depth, below = start < target, a = below ? q : -1 - q;
   const odds = Math.abs(target - start) / Math.min(target, start), v0 = Math.log1p(odds);
   const rate = below ? target * start ** q : start ** (1 + q);
@@ -115,7 +93,7 @@ function coordinates(target, start, depth) {
 }
 
 /** e^{−a v0} ∫ e^{au}/(1 − e^{−u}) du from v0 − d to v0, both at least 2. */
-function far(d, v0, a) {
+export function far(d, v0, a) {
   const z0 = Math.exp(-v0), z = Math.exp(d - v0), difference = -z * Math.expm1(-d);
   const first = Math.exp(-a * d) * z * d * exprel((a - 1) * d);
   let m = (1 - a) * first, total = d * exprel(-a * d) + first, power = z0;
@@ -149,7 +127,7 @@ function out_of_zero(value, target, depth) {
 }
 
 /** σ(t) and σ* − σ(t). */
-function move(t, target, start, depth) {
+export function move(t, target, start, depth) {
   if (!(t > 0 && start !== target && (start > 0 || depth < 2))) return [start, target - start];
   if (t === Infinity) return [target, 0];
   const [sigma, left] = depth === 1 ? depth_one(t, target, start)
@@ -193,39 +171,6 @@ function any_depth(t, target, start, depth) {
   return near_values(s, zeta, side, begin, target);
 }
 
-/** One time of `fill`: as `any_depth`, from the last solution moved on by the exponential model of the speed. */
-function along(t, target, start, warm) {
-  const { side, a, odds, v0, rate } = warm.way, theta = rate * t;
-  if (theta < warm.seam) {
-    if (a * theta >= 0.5) { // about to leave a plateau: well conditioned only from the other end
-      warm.d = NaN;
-      const sigma = start * Math.exp(-side * solve_far(theta, warm.seam, v0, a));
-      return [sigma, target - sigma];
-    }
-    let d = warm.d === warm.d ? warm.d + step(theta - warm.theta, warm.d, v0, a) : theta * log1p_ratio(-a * theta);
-    d = clip(d, 0, v0 - SEAM);
-    for (let round = 0; round < ROUNDS; round++) {
-      const by = step(theta - far(d, v0, a), d, v0, a);
-      d = clip(d + by, 0, v0 - SEAM);
-      if (Math.abs(by) < CLOSE) break;
-    }
-    warm.d = d;
-    warm.theta = theta;
-    const sigma = start * Math.exp(-side * d);
-    return [sigma, target - sigma];
-  }
-  const tau = (theta - warm.seam) * (1 + odds) ** a, k = a + (side > 0 ? 1 : 0);
-  const begin = v0 < SEAM ? start : target * Math.exp(side * SEAM), zeta = Math.abs(target - begin) / begin;
-  let from = k > 0 ? Math.min(tau, VANISHED) : NaN;
-  if (warm.s === warm.s) {
-    const [v] = near_position(warm.s, zeta, side);
-    from = warm.s + advance(Math.min(tau, VANISHED) - warm.tau, Math.exp(-k * v), k * side * Math.expm1(side * v));
-  }
-  warm.s = solve_near(tau, zeta, k, side, from);
-  warm.tau = Math.min(tau, VANISHED);
-  return near_values(warm.s, zeta, side, begin, target);
-}
-
 /** How far d moves in the time θ from where it is. */
 function step(theta, d, v0, a) {
   const z = Math.exp(d - v0);
@@ -233,7 +178,7 @@ function step(theta, d, v0, a) {
 }
 
 /** Inverts far(d) = θ < seam for d = v0 − v. */
-function solve_far(theta, seam, v0, a) {
+export function solve_far(theta, seam, v0, a) {
   const early = a * theta < 0.5, span = v0 - SEAM, origin = early ? v0 : SEAM;
   const goal = early ? theta : (theta - seam) * Math.exp(a * span);
   const low = early ? 0 : -span, high = early ? span : 0;
@@ -273,7 +218,7 @@ function near_position(s, zeta, side) {
 }
 
 /** The distance covered in a time when the speed grows as e^{κ·distance}. */
-function advance(time, speed, kappa) {
+export function advance(time, speed, kappa) {
   const linear = speed * time;
   return linear * log1p_ratio(-kappa * linear);
 }
