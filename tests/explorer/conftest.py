@@ -44,6 +44,7 @@ class Explorer:
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
         self.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.page = self.context.new_page()
+        self.page.set_default_timeout(8000)
         self.address = path.as_uri()
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -76,7 +77,10 @@ class Explorer:
         return self.page.evaluate(
             """name => {
               const canvas = document.querySelector(`[role=tabpanel]:not([hidden]) [data-figure=${name}] canvas`);
-              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+              const context = copy.getContext("2d", { willReadFrequently: true });
+              context.drawImage(canvas, 0, 0);
+              const { data } = context.getImageData(0, 0, copy.width, copy.height);
               let count = 0;
               for (let i = 3; i < data.length; i += 4) count += data[i] > 0;
               return count;
@@ -85,6 +89,8 @@ class Explorer:
         )
 
     def drag(self, locator, dx: float, dy: float) -> None:
+        """Drag something by its middle."""
+        locator.scroll_into_view_if_needed()
         box = locator.bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         mouse = self.page.mouse

@@ -35,8 +35,8 @@ export const TRACKS = {
   },
 };
 
-/** Three digits are enough for a hand. */
-export const round = (x) => Number(x.toPrecision(3));
+/** Four digits are enough for a hand. */
+export const round = (x) => Number(x.toPrecision(4));
 
 /**
  * Whether a control may take a value.

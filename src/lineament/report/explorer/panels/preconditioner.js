@@ -124,7 +124,7 @@ function run(velocity, start, loss, excess) {
   for (const step of steps(velocity, Float64Array.from(start), LONGEST, RTOL, 1e-12)) {
     taken.push(step);
     if (arrived === Infinity && loss(step.y) <= ENOUGH * excess) arrived = crossing(step, loss, ENOUGH * excess);
-    if (loss(step.y) <= 1e-9 * excess || taken.length > 4000) break;
+    if (loss(step.y) <= 1e-16 * excess || taken.length > 4000) break;
   }
   const at = (t) => {
     let low = 0, high = taken.length - 1;

@@ -59,10 +59,10 @@ function log1p(x) {
   return Math.abs(x) > 0.02 ? Math.log(1 + x) : x * (1 - x * (1 / 2 - x * (1 / 3 - x * (1 / 4 - x * (1 / 5 - x * (1 / 6 - x * (1 / 7 - x / 8)))))));
 }
 
-/** The distance covered in a time when the speed grows as e^{κ·distance}. */
+/** The distance covered in a time when the speed grows as e^{κ·distance}; NaN where the model would run away. */
 function advance(time, speed, kappa) {
   const linear = speed * time, x = -kappa * linear;
-  return x === 0 ? linear : (linear * log1p(x)) / x;
+  return x === 0 ? linear : x > -0.75 ? (linear * log1p(x)) / x : NaN;
 }
 
 // What changes along a curve is held in typed arrays: numbers that a closure holds would be put on the heap, each time.
@@ -77,7 +77,8 @@ function far_step({ v0, a, low, high, z0, over, at }, theta) {
   for (let round = 0; round < ROUNDS; round++) {
     const z = Math.exp(d - v0), less = expm1(-a * d), grown = 1 / (1 + less);
     if (!known) by = theta - elapsed(d, z, less, grown, z0, a, over);
-    const move = advance(by, grown * (1 - z), a - z / (1 - z));
+    let move = advance(by, grown * (1 - z), a - z / (1 - z));
+    if (move !== move) move = (Math.abs(a * theta) < 1e-8 ? theta : -Math.log1p(-a * theta) / a) - d; // a rise in one step: begin anew
     d = clip(d + move, low, high);
     // The model of the speed errs by the cube of the move: a small one needs no second look.
     if (Math.abs(move) < (known ? TINY : CLOSE)) break;
@@ -112,7 +113,8 @@ function near_step({ side, k, zeta, b, whole, at }, tau) {
   if (at[3] === VANISHED) return at[1]; // long over
   let s = at[0], y = at[1], v = at[2], by = tau - at[3];
   for (let round = 0; round < ROUNDS; round++) {
-    const move = advance(by, Math.exp(-k * v), (k * side * y) / (1 - y));
+    let move = advance(by, Math.exp(-k * v), (k * side * y) / (1 - y));
+    if (move !== move) move = (k > 0 ? tau : tau - side * Math.log1p(-zeta)) - s; // from the far side of the solution
     s = Math.max(s + move, 0);
     y = zeta * Math.exp(-s);
     v = -side * log1p(-y);
