@@ -77,7 +77,8 @@ class Explorer:
         return self.page.evaluate(
             """name => {
               const canvas = document.querySelector(`[role=tabpanel]:not([hidden]) [data-figure=${name}] canvas`);
-              const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+              const { width, height } = canvas, copy = document.createElement("canvas");
+              Object.assign(copy, { width, height });
               const context = copy.getContext("2d", { willReadFrequently: true });
               context.drawImage(canvas, 0, 0);
               const { data } = context.getImageData(0, 0, copy.width, copy.height);

@@ -206,7 +206,11 @@ def test_certificates(site, rng):
         [(W.tolist(), T.tolist(), x, a) for W, T, x, a in cases],
     )
     wanted = [
-        (certificates.deficiency_margin(W, T), certificates.distance_to_deficient(W, x), certificates.margin_from_excess(x, T, a))
+        (
+            certificates.deficiency_margin(W, T),
+            certificates.distance_to_deficient(W, x),
+            certificates.margin_from_excess(x, T, a),
+        )
         for W, T, x, a in cases
     ]  # fmt: skip
     # Differences of singular values and norms: exact to rounding of those.

@@ -40,8 +40,8 @@ def test_every_control_has_a_name(site):
     for panel in PANELS:
         site.show(f"panel={panel}")
         unnamed = site.page.evaluate(
-            """() => [...document.querySelectorAll("[role=tabpanel]:not([hidden]) :is(input, select, button)")].filter(e =>
-              !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map(e => e.outerHTML)"""
+            """() => [...document.querySelectorAll("[role=tabpanel]:not([hidden]) :is(input, select, button)")]
+              .filter(e => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map(e => e.outerHTML)"""
         )
         assert unnamed == []
 

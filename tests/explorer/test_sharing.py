@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import re
 import xml.etree.ElementTree as ET
 
@@ -219,7 +220,8 @@ def test_on_a_phone_nothing_sticks_out(site, panel):
     assert site.page.evaluate("() => document.documentElement.scrollWidth") <= 390
     small = site.page.evaluate(
         """() => [...document.querySelectorAll("[role=tabpanel]:not([hidden]) :is(button, select, input[type=range])")]
-          .filter(e => !e.closest(".handles")).map(e => e.getBoundingClientRect()).filter(b => b.height && b.height < 24).length"""
+          .filter(e => !e.closest(".handles")).map(e => e.getBoundingClientRect())
+          .filter(b => b.height && b.height < 24).length"""
     )
     assert small == 0
     slider = site.page.locator("[role=tabpanel]:not([hidden]) .side input[type=range]").first
@@ -235,8 +237,8 @@ def test_a_finger_drags_too(opened):
     knob = phone.handle("course", "now")
     knob.evaluate(
         """knob => { const b = knob.getBoundingClientRect(), x = b.x + 13, y = b.y + 13;
-          const send = (kind, dx) => knob.dispatchEvent(new PointerEvent(kind, { pointerId: 1, pointerType: "touch", isPrimary: true,
-            bubbles: true, cancelable: true, clientX: x + dx, clientY: y }));
+          const finger = { pointerId: 1, pointerType: "touch", isPrimary: true, bubbles: true, cancelable: true, clientY: y };
+          const send = (kind, dx) => knob.dispatchEvent(new PointerEvent(kind, { ...finger, clientX: x + dx }));
           knob.setPointerCapture = () => {};
           send("pointerdown", 0); send("pointermove", 60); send("pointerup", 60); }"""
     )
@@ -284,7 +286,7 @@ def test_headings_and_landmarks(site):
         "() => [...document.querySelectorAll('h1, h2, h3')].filter(h => h.offsetParent).map(h => Number(h.tagName[1]))"
     )
     assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
     assert site.page.locator("main").count() == 1
     ids = site.page.evaluate("() => [...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))

@@ -1,4 +1,4 @@
-"""The sixth panel: a table that is dropped gives the numbers of `lineament forecast`, and nothing of it is run as code."""
+"""The sixth panel: a table that is dropped gives the numbers of `lineament forecast`, and none of it is run as code."""
 
 import json
 
@@ -13,7 +13,7 @@ EXACT = 1e-9
 CLOSED = 1e-5
 """Where the path is known in closed form: the end of its range is found to 1e-6, and the times of its records with it."""
 FOLLOWED = 5e-3
-"""Where the path is integrated both sides step at times of their own, and read passages off by straight lines between them."""
+"""Where the path is integrated both step at times of their own, and read passages off straight lines between them."""
 
 
 def wanted(path, **options) -> dict:

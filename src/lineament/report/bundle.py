@@ -1,8 +1,8 @@
 """One classic script out of ES modules: pages opened from disk may not import one module from another.
 
 Each module becomes a function that is called once, in the order of the imports; what it exports is handed to those that
-ask for it. Only the forms that the explorer uses are understood, and anything else is refused, so that nothing is left out
-in silence: `import { a, b as c } from "./x.js"`, `import * as x from "./x.js"`, `export function | class | const`.
+ask for it. Only the forms that the explorer uses are understood; anything else is refused, so that nothing is left out in
+silence: `import { a, b as c } from "./x.js"`, `import * as x from "./x.js"`, `export function | class | const`.
 """
 
 import re
