@@ -41,7 +41,8 @@ def test_every_control_has_a_name(site):
         site.show(f"panel={panel}")
         unnamed = site.page.evaluate(
             """() => [...document.querySelectorAll("[role=tabpanel]:not([hidden]) :is(input, select, button)")]
-              .filter(e => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map(e => e.outerHTML)"""
+              .filter(e => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim()))
+              .map(e => e.outerHTML)"""
         )
         assert unnamed == []
 

@@ -237,7 +237,7 @@ def test_a_finger_drags_too(opened):
     knob = phone.handle("course", "now")
     knob.evaluate(
         """knob => { const b = knob.getBoundingClientRect(), x = b.x + 13, y = b.y + 13;
-          const finger = { pointerId: 1, pointerType: "touch", isPrimary: true, bubbles: true, cancelable: true, clientY: y };
+          const finger = { pointerId: 1, pointerType: "touch", isPrimary: true, bubbles: true, clientY: y };
           const send = (kind, dx) => knob.dispatchEvent(new PointerEvent(kind, { ...finger, clientX: x + dx }));
           knob.setPointerCapture = () => {};
           send("pointerdown", 0); send("pointermove", 60); send("pointerup", 60); }"""

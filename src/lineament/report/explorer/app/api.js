@@ -51,7 +51,6 @@ export function api(view, host) {
       set: (values) => view().set(values),
       render: () => view().render(),
       python: () => view().python(),
-      view,
       presets: () => host.presets.map((preset) => preset.id),
     },
   });

@@ -94,8 +94,8 @@ export class Figure {
 
   /** Puts the handles where the drawing says; elements are kept, so that the one in hand is not lost. */
   place(handles) {
-    const wanted = new Set(handles.map((h) => h.key));
-    for (const [key, knob] of this.knobs) if (!wanted.has(key)) { knob.remove(); this.knobs.delete(key); }
+    const keys = new Set(handles.map((h) => h.key));
+    for (const [key, knob] of this.knobs) if (!keys.has(key)) { knob.remove(); this.knobs.delete(key); }
     for (const handle of handles) {
       let knob = this.knobs.get(handle.key);
       if (!knob) {
@@ -105,15 +105,12 @@ export class Figure {
       }
       /** @type {any} */ (knob).handle = handle;
       const w = handle.width ?? 26, h = handle.height ?? 26;
-      knob.style.transform = `translate(${handle.x - w / 2}px, ${handle.y - h / 2}px)`;
-      knob.style.width = `${w}px`;
-      knob.style.height = `${h}px`;
-      knob.style.setProperty("--knob", handle.colour ?? "var(--ink)");
-      knob.className = `knob along-${handle.along} ${handle.width ? "area" : "round"}`;
-      knob.setAttribute("aria-label", handle.name);
-      knob.setAttribute("aria-valuetext", handle.text);
-      knob.setAttribute("aria-valuenow", String(handle.now ?? 0));
-      knob.setAttribute("aria-orientation", handle.along === "y" ? "vertical" : "horizontal");
+      const wanted = {
+        style: `transform: translate(${handle.x - w / 2}px, ${handle.y - h / 2}px); width: ${w}px; height: ${h}px; --knob: ${handle.colour ?? "var(--ink)"}`,
+        class: `knob along-${handle.along} ${handle.width ? "area" : "round"}`, "aria-label": handle.name, "aria-valuetext": handle.text,
+        "aria-valuenow": String(handle.now ?? 0), "aria-orientation": handle.along === "y" ? "vertical" : "horizontal",
+      };
+      for (const [name, value] of Object.entries(wanted)) if (knob.getAttribute(name) !== value) knob.setAttribute(name, value);
     }
   }
 

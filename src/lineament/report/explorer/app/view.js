@@ -202,7 +202,9 @@ export class View {
     this.slider.value = String(Math.round(values.now * 1000));
     this.when.textContent = model ? panel.say_time(model, values.now) : "";
     this.slider.setAttribute("aria-valuetext", this.when.textContent);
-    this.marks.replaceChildren(...(model ? panel.marks(values, model) : []).map(({ ok, text }) => make("li", { class: ok ? "met" : "unmet" }, make("span", { "aria-hidden": "true" }, ok ? "✓" : "!"), make("span", { class: "sr" }, ok ? "Met: " : "Note: "), raise(text))));
+    const marks = model ? panel.marks(values, model) : [], told = JSON.stringify(marks);
+    if (this.told !== told) this.marks.replaceChildren(...marks.map(({ ok, text }) => make("li", { class: ok ? "met" : "unmet" }, make("span", { "aria-hidden": "true" }, ok ? "✓" : "!"), make("span", { class: "sr" }, ok ? "Met: " : "Note: "), raise(text))));
+    this.told = told;
     if (this.chooser) {
       const chosen = this.host.presets.find((each) => each.id === this.preset);
       this.chooser.value = chosen?.panel === panel.id ? this.preset : "";
@@ -218,8 +220,19 @@ export class View {
 
   read({ sentences, head, rows, words = [] }) {
     const side = (j) => (j && !words.includes(j) ? "num" : null);
+    // The same table with other numbers is written into the cells there are: a slider must not wait for a layout.
+    const shape = JSON.stringify([head.length, rows.length, rows[0]?.length, sentences.length, this.panel.id]);
+    const said = sentences.filter(Boolean);
+    if (this.shape === shape && this.cells?.[0]?.isConnected && this.lines.length === said.length) {
+      [...head, ...rows.flat()].forEach((text, i) => write(this.cells[i], text));
+      said.forEach((text, i) => write(this.lines[i], text));
+      return;
+    }
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head.map((name, j) => make("th", { scope: "col", class: side(j) }, name)))), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, j) => make(j ? "td" : "th", j ? { class: side(j) } : { scope: "row" }, cell))))));
-    this.reading.replaceChildren(make("div", { class: "says", "aria-live": "polite" }, ...sentences.filter(Boolean).map((words) => make("p", {}, words))), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" }, table));
+    this.reading.replaceChildren(make("div", { class: "says", "aria-live": "polite" }, ...said.map((words) => make("p", {}, words))), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" }, table));
+    this.shape = shape;
+    this.cells = [...table.querySelectorAll("th, td")];
+    this.lines = [...this.reading.querySelectorAll(".says p")];
   }
 
   toggle() {
@@ -264,6 +277,11 @@ export class View {
     const whole = joined(this.figures.map((figure) => figure.svg(this.theme)), this.theme.paper);
     return download(name, kind === "svg" ? new Blob([whole.text], { type: "image/svg+xml" }) : await to_png(whole));
   }
+}
+
+/** Text that is the same is left alone. */
+function write(element, text) {
+  if (element.textContent !== String(text)) element.textContent = String(text);
 }
 
 /** Exponents in braces, as in σ^{2−2/N}, raised. */

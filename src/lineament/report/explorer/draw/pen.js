@@ -48,6 +48,15 @@ export class CanvasPen {
     this.end(o);
   }
 
+  /** A function of x: points that lie on a line already drawn, to a tenth of a pixel, are passed over. */
+  curve(xs, ys, o) {
+    const c = this.context;
+    this.begin(o);
+    c.beginPath();
+    swing(xs, ys, (x, y, first) => { if (first) c.moveTo(x, y); else c.lineTo(x, y); });
+    this.end(o);
+  }
+
   /** @param {string} path in SVG's notation */
   path(path, o) {
     this.begin(o);
@@ -125,6 +134,35 @@ export class CanvasPen {
   }
 }
 
+const TOLERANCE = 0.1; // pixels
+
+/**
+ * The corners of a polyline over rising x that stays within a tolerance of all its points (Bristol's swinging door).
+ * @param {ArrayLike<number>} xs
+ * @param {ArrayLike<number>} ys
+ * @param {(x: number, y: number, first: boolean) => void} corner
+ */
+function swing(xs, ys, corner) {
+  const n = xs.length;
+  let kept = 0, low = -Infinity, high = Infinity;
+  if (n) corner(xs[0], ys[0], true);
+  for (let i = 1; i < n; i++) {
+    const dx = xs[i] - xs[kept], dy = ys[i] - ys[kept], flat = dx > 0 ? 1 / dx : 0;
+    const slope = dy * flat;
+    if (i > kept + 1 && (slope < low || slope > high || flat === 0)) {
+      kept = i - 1;
+      corner(xs[kept], ys[kept], false);
+      const step = xs[i] - xs[kept], rise = ys[i] - ys[kept], over = step > 0 ? 1 / step : 0;
+      low = (rise - TOLERANCE) * over;
+      high = (rise + TOLERANCE) * over;
+    } else {
+      low = Math.max(low, (dy - TOLERANCE) * flat);
+      high = Math.min(high, (dy + TOLERANCE) * flat);
+    }
+  }
+  if (n > 1) corner(xs[n - 1], ys[n - 1], false);
+}
+
 const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const short = (x) => (Math.round(x * 100) / 100).toString();
 
@@ -138,6 +176,12 @@ export class SvgPen {
   line(xs, ys, o) {
     const path = d3.line((i) => xs[i], (i) => ys[i]).defined((i) => xs[i] === xs[i] && ys[i] === ys[i]).digits(2);
     this.path(path(d3.range(xs.length)) ?? "", o);
+  }
+
+  curve(xs, ys, o) {
+    const points = [];
+    swing(xs, ys, (x, y) => points.push([x, y]));
+    this.line(points.map((p) => p[0]), points.map((p) => p[1]), o);
   }
 
   path(path, o) {

@@ -170,7 +170,7 @@ function course_axes(d, label, domain, kind = "linear") {
 function curves(d, plot, series) {
   const { pen, theme, model, hidden } = d, px = Float64Array.from(model.t, (t) => plot.x(t)), { box } = plot;
   pen.clip(box.left, box.top - 2, box.width + 2, box.height + 4, () => {
-    series.forEach((s, k) => { if (!hidden || k === 0) pen.line(px, s.map((x) => plot.y(x)), { colour: theme.palette[k], width: 2.4 }); });
+    series.forEach((s, k) => { if (!hidden || k === 0) pen.curve(px, s.map((x) => plot.y(x)), { colour: theme.palette[k], width: 2.4 }); });
   });
   if (hidden) return;
   const ends = series.map((s, k) => ({ text: `σ${"₁₂₃"[k]}`, y: plot.y(s[s.length - 1]), colour: theme.palette[k] }));

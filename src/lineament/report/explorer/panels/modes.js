@@ -9,6 +9,7 @@ import * as modes from "../theory/modes.js";
 import * as phases from "../theory/phases.js";
 
 const POINTS = 2000, SMALL_POINTS = 300, MOST = 20, REACH = 1.25, DECADES = 6;
+const STRIDE = 4; // of the times at which the rank is drawn: five hundred are enough for the eye
 const MULTIPLES = [1, 2, 3, Infinity];
 const below = (i) => "₀₁₂₃₄₅₆₇₈₉"[i] ?? [...String(i)].map((c) => "₀₁₂₃₄₅₆₇₈₉"[Number(c)]).join("");
 
@@ -90,7 +91,7 @@ export const panel = {
   csv(values, model) {
     const columns = { t: model.t };
     model.sigma.forEach((s, i) => { columns[`sigma_${i + 1}`] = s; });
-    return { ...columns, loss: model.loss, effective_rank: model.rank };
+    return { ...columns, loss: model.loss, effective_rank: ranks(model.sigma, 1) };
   },
 
   python({ spectrum, start, depth, x }, model) {
@@ -128,20 +129,27 @@ function follow(spectrum, start, depth, kind, points) {
   if (!(end > 0 && end < 1e300)) throw new RangeError(`start ${start} at depth ${depth} takes longer than a float can hold; take a larger start or a smaller depth`);
   const span = /** @type {[number, number]} */ (kind === "log" ? [end / 10 ** DECADES, end] : [0, end]);
   const t = Float64Array.from({ length: points }, (_, i) => at_place(i / (points - 1), span, kind));
-  const sigma = [], loss = new Float64Array(points), rank = new Float64Array(points), left = new Float64Array(points);
-  const sum = new Float64Array(points);
+  const sigma = [], loss = new Float64Array(points), left = new Float64Array(points);
   for (const target of spectrum) {
     const s = new Float64Array(points);
     fill(t, target, start, depth, s, left);
-    for (let i = 0; i < points; i++) {
-      loss[i] += 0.5 * left[i] * left[i];
-      sum[i] += s[i];
-      if (s[i] > 0) rank[i] += s[i] * Math.log(s[i]);
-    }
+    for (let i = 0; i < points; i++) loss[i] += 0.5 * left[i] * left[i];
     sigma.push(s);
   }
-  for (let i = 0; i < points; i++) rank[i] = sum[i] > 0 ? sum[i] * Math.exp(-rank[i] / sum[i]) : 0; // e^{entropy}
-  return { t, span, kind, sigma, loss, rank, times, depth };
+  return { t, span, kind, sigma, loss, times, depth };
+}
+
+/** The effective rank e^{entropy of σ/Σσ} (Roy & Vetterli 2007) at every so many of the times. */
+function ranks(sigma, stride) {
+  return Float64Array.from({ length: Math.ceil(sigma[0].length / stride) }, (_, k) => {
+    let sum = 0, logs = 0;
+    for (const s of sigma) {
+      const x = s[k * stride];
+      sum += x;
+      if (x > 0) logs += x * Math.log(x);
+    }
+    return sum > 0 ? sum * Math.exp(-logs / sum) : 0;
+  });
 }
 
 /** When a mode passes 10 %, half and 90 %; a mode that falls has only a time at which a tenth of its way is left. */
@@ -171,7 +179,7 @@ function curves(d, plot, course, width) {
       const s = course.sigma[k];
       if (values.y === "log") for (let i = 0; i < py.length; i++) py[i] = floor - steep * Math.log(s[i] / low);
       else for (let i = 0; i < py.length; i++) py[i] = floor - slope * s[i];
-      pen.line(px, py, { colour: mode_colour(theme, k, n), width });
+      pen.curve(px, py, { colour: mode_colour(theme, k, n), width });
     }
   });
 }
@@ -262,8 +270,8 @@ function draw_loss(d) {
   pen.text("rank", side + 30, box.top + box.height / 2, { turn: 90, anchor: "middle", size: 12, colour });
   if (!hidden) {
     pen.clip(box.left, box.top, box.width, box.height, () => {
-      pen.line(px, model.rank.map(up), { colour, width: 2 });
-      pen.line(px, model.loss.map((l) => plot.y(Math.max(l, floor / 10))), { colour: theme.ink, width: 2 });
+      pen.curve(px.filter((_, i) => i % STRIDE === 0), ranks(model.sigma, STRIDE).map(up), { colour, width: 2 });
+      pen.curve(px, model.loss.map((l) => plot.y(Math.max(l, floor / 10))), { colour: theme.ink, width: 2 });
     });
   }
   const time = at_place(values.now, model.span, model.kind), x = plot.x(time);

@@ -181,7 +181,7 @@ function draw_pair(d, act) {
   }
   model.course.forEach((sigma, k) => {
     if (hidden && k === 1) return;
-    pen.line(px, sigma.map((x) => plot.y(x / (k ? 1 : ratio))), { colour: theme.palette[k], width: 2.4 });
+    pen.curve(px, sigma.map((x) => plot.y(x / (k ? 1 : ratio))), { colour: theme.palette[k], width: 2.4 });
   });
   if (!hidden) {
     [[0, "f", f], [1, "s", s]].forEach(([k, which, level]) => {

@@ -110,7 +110,8 @@ function near_course({ side, a, v0 }, target, start) {
 }
 
 function near_step({ side, k, zeta, b, whole, at }, tau) {
-  if (at[3] === VANISHED) return at[1]; // long over
+  // All but over: what is left of the excess is of the order of v, and Z falls as time goes by.
+  if (Math.abs(at[1]) < 1e-12) return zeta * Math.exp(whole - sum_of(b, -1) - tau);
   let s = at[0], y = at[1], v = at[2], by = tau - at[3];
   for (let round = 0; round < ROUNDS; round++) {
     let move = advance(by, Math.exp(-k * v), (k * side * y) / (1 - y));
