@@ -44,6 +44,7 @@ export class Figure {
     this.element = make("figure", { class: `picture ${spec.wide ? "wide" : ""}`, "data-figure": spec.name }, this.stage, this.caption);
     /** @type {Map<string, HTMLElement>} */ this.knobs = new Map();
     /** @type {any} */ this.plot = null;
+    this.measured = 0;
     if (spec.press) this.listen();
   }
 
@@ -56,9 +57,15 @@ export class Figure {
     });
   }
 
+  /** The width there is, measured once until the page says that it has changed: asking makes the browser lay out. */
+  width() {
+    if (!this.measured) this.measured = Math.max(220, Math.round(this.stage.clientWidth || 600));
+    return this.measured;
+  }
+
   /** Draws on the screen. */
   draw() {
-    const look = this.look(), width = Math.max(220, Math.round(this.stage.clientWidth || 600)), height = Math.round(this.spec.height(width));
+    const look = this.look(), width = this.width(), height = Math.round(this.spec.height(width));
     const ratio = window.devicePixelRatio || 1, wide = Math.round(width * ratio), high = Math.round(height * ratio);
     if (this.canvas.width !== wide || this.canvas.height !== high) {
       this.canvas.width = wide;
@@ -86,7 +93,7 @@ export class Figure {
 
   /** The figure as SVG, of the size it has on the screen. */
   svg(theme) {
-    const pen = new SvgPen(), width = Math.max(220, Math.round(this.stage.clientWidth)), height = Math.round(this.spec.height(width));
+    const pen = new SvgPen(), width = this.width(), height = Math.round(this.spec.height(width));
     const look = { ...this.look(), theme };
     this.paint(pen, width, height, look, () => {});
     return { width, height, title: this.spec.title, text: pen.document(width, height, theme.paper, this.spec.title) };

@@ -72,6 +72,7 @@ function open(id, values = null) {
     if (chosen) tab.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
   }
   const view = views[id];
+  view.figures.forEach((figure) => { figure.measured = 0; });
   if (values) { view.values = values; view.sketches.forEach((sketch) => sketch.on && sketch.clear()); }
   view.stale ||= Boolean(values) || !view.model;
   view.render();
@@ -117,5 +118,5 @@ watch(() => {
   for (const view of Object.values(views)) view.theme = theme();
   views[current].draw();
 });
-new ResizeObserver(() => views[current].schedule()).observe(document.getElementById("main"));
+new ResizeObserver(() => views[current].resize()).observe(document.getElementById("main"));
 follow();

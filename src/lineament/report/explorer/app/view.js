@@ -133,6 +133,11 @@ export class View {
     setTimeout(() => { if (this.refusal === why && this.model) { this.refusal = ""; this.show(); } }, 8000);
   }
 
+  resize() {
+    for (const figure of this.figures) figure.measured = 0;
+    this.schedule();
+  }
+
   schedule() {
     this.pending ??= requestAnimationFrame(() => { this.pending = undefined; this.render(); });
   }
