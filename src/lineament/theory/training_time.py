@@ -31,3 +31,18 @@ def singular_values(
         raise ValueError(f"time and target must be one row each; got shapes {time.shape} and {target.shape}")
     clock = units.clock_rate(depth, curvature=curvature)
     return modes.trajectory(clock * time[:, None], target[None, :], start, depth)
+
+
+def time_to(
+    value: ArrayLike, target: ArrayLike, start: ArrayLike, depth: ArrayLike, *, curvature: ArrayLike = 1.0
+) -> Array:
+    """The time of training at which a singular value is reached; all arguments broadcast.
+
+    Args:
+        value: to be reached.
+        target: the singular value σ* of the optimal map.
+        start: that of the start's product.
+        depth: N ≥ 1, the number of layers.
+        curvature: the variance c of white inputs.
+    """
+    return modes.time_to(value, target, start, depth) / units.clock_rate(depth, curvature=curvature)
