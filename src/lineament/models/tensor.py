@@ -150,7 +150,7 @@ def matricisation_values(tensor: Float[Array, "..."], rows: Sequence[int]) -> Fl
     return jnp.linalg.svd(matrix, compute_uv=False)
 
 
-def _khatri_rao(factors: Sequence[Float[Array, "size rank"]]) -> Float[Array, "entries rank"]:
+def _khatri_rao(factors: Sequence[Float[Array, "_ rank"]]) -> Float[Array, "entries rank"]:
     """Columns are the flattened outer products of the factors' columns."""
     joined = factors[0]
     for factor in factors[1:]:
