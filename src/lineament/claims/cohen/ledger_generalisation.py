@@ -187,7 +187,7 @@ GENERALISATION = (
         ),
         meaning=(
             "Extra linear layers, merged after training, are a way to a smaller model. How much it brings depends on "
-            "where they are put: much in an autoencoder's code, little in a classifier's dense layer."
+            "where they are put: an autoencoder's code loses most of its rank, a classifier's dense layer little of it."
         ),
         paper_setting={
             "data": "MNIST and others (Jing et al. 2020)",
