@@ -16,7 +16,6 @@ from ..sizes import sizes
 from .autoencoders import Autoencoder, Reconstruction
 from .expanded import Images, Recipe, images, train_expanded
 
-
 PLAIN, EXPANDED = (f"classifier: effective rank, {kind}" for kind in ("plain", "expanded"))
 
 
