@@ -22,6 +22,7 @@ def test_instances_have_the_unbalance_and_step_that_they_are_asked_for(widths):
         admitted = certificates.admissible_unbalancedness(instance.target, len(widths) - 1, margin)
         assert layers.unbalancedness(instance.layers) == pytest.approx(0.999 * excess * admitted, rel=1e-3)
         assert instance.certificate.holds == holds
+        assert instance.certificate.step_size is not None
         turned = hard_instances.turned(rng, instance, instance.certificate.step_size)
         assert turned.certificate.margin == pytest.approx(margin)
         assert hard_instances.pace(turned) == pytest.approx(hard_instances.pace(instance))
