@@ -111,7 +111,7 @@ GENERALISATION = (
             "training": "gradient flow",
         },
         check="lineament.claims.cohen.lemma_2:check",
-        quick="20 s",
+        quick="25 s",
         full="4 min",
     ),
     Claim(

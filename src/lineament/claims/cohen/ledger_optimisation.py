@@ -81,7 +81,7 @@ OPTIMISATION = (
             "measure": "φ(t) − φ* ≤ ε from the guaranteed time on, for every ε",
         },
         check="lineament.claims.cohen.theorem_2:check",
-        quick="15 s",
+        quick="25 s",
         full="2 min",
     ),
     Claim(
@@ -112,7 +112,7 @@ OPTIMISATION = (
             "measure": "φ(t) − φ* ≤ ε from the guaranteed iteration on, for every ε",
         },
         check="lineament.claims.cohen.remark_2:check",
-        quick="7 s",
+        quick="8 s",
         full="10 min",
     ),
     Claim(
