@@ -157,7 +157,7 @@ def _figure(runs: Runs, settings: Settings) -> fig.Figure:
     many, deepest = settings.measurements[0], settings.depths[-1]
     caption = (
         f"At depth 1 a fifth singular value grows to {_fifth(runs[1, many]):.0%} of the first; deeper networks "
-        "learn the four of the target in turn, near the closed solution, and the fifth stays at "
+        "learn the four of the target in turn, near or behind the closed solution, and the fifth stays at "
         f"{_fifth(runs[deepest, many]):.1%} (m = {many})."
     )
     return fig.Figure(tuple(panels), caption, len(settings.depths))
