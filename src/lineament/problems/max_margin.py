@@ -1,4 +1,4 @@
-"""What a trained classifier is compared with (NumPy, outside any compiled loop)."""
+"""The max-margin separator, which classifiers trained on separable examples are compared with, in NumPy."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from lineament.measure.baselines import max_margin
+from lineament.problems import max_margin
 
 
 def separable(seed, n, d):
