@@ -6,14 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ... import data, models, problems, train
+from ... import models, problems, train
 from ...data import tasks
 from ...data.tasks import Task
-from ...evidence import Check, Evidence, at_least, at_most
+from ...evidence import Check, Evidence, at_most
 from ...evidence import figure as fig
-from ...models.layered import Affine
+from ...models import Affine
 from ...theory import pc_bias
 from ...train import epochs as by_epochs
+from ..instances import generator
 from ..sizes import sizes
 from . import readings
 from .networks import Start, dense, start
@@ -38,16 +39,16 @@ class Settings(NamedTuple):
 
 
 QUICK = Settings(
-    data="digits",
-    hidden=(128,) * 4,
+    data="photographs",
+    hidden=(64,) * 4,
     networks=10,
     starts=("Glorot",),
-    dropouts=(0.5,),
-    step_sizes=(0.003, 0.01),
+    dropouts=(0.5, 0.0),
+    step_sizes=(0.01,),
     square_loss_step_sizes=(0.01,),
-    batch=100,
-    epochs=(0, 1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50, 60),
-    peak_between=(1, 60),
+    batch=50,
+    epochs=(0, 1, 2, 3, 5, 7, 10, 14, 20, 26, 33, 40),
+    peak_between=(1, 40),
 )
 FULL = Settings(
     data="small-mammals",
@@ -107,7 +108,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     each) by two standard errors over networks. The best test accuracy is the first that cannot be told from the highest
     (one standard error). Definition 3, no dropout, other step sizes and the square loss are shown beside.
     """
-    task = tasks.prepared(data.load("digits")) if settings.data == "digits" else tasks.real(settings.data)
+    task = _task(settings.data, key)
     cells = _train(settings, task, key)
     low, high = settings.peak_between
     epochs = np.asarray(settings.epochs)
@@ -130,23 +131,24 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )
 
 
+def _task(name: str, key: jax.Array) -> Task:
+    if name != "photographs":
+        return tasks.real(name)
+    return tasks.patches(int(generator(key).integers(2**31)), 400, 400, 8)
+
+
 def _checks(judged: list[Cell], low: int, high: int) -> list[Check]:
     void = "" if judged else f"no step size has its best test accuracy between epochs {low} and {high}"
     worst = lambda read: max((float(read(cell)) for cell in judged), default=np.nan)  # noqa: E731
-    ahead = lambda cell: readings.in_errors(cell.moved(0, 1) - cell.moved(1, 3))  # noqa: E731
+    ahead = [cell.moved(0, 1) - cell.moved(1, 3) for cell in judged]
+    further = min(ahead, key=readings.in_errors, default=np.zeros(2))
     off_diagonal = lambda cell: np.abs(cell.summary[:, : cell.best + 1, ..., 2].mean(axis=0)).max()  # noqa: E731
     return [
         at_most("mean diagonal of A₂ off α₂, up to the best test accuracy", worst(lambda c: c.off(0)[1]), 0.1, TENTH, void=void),
         at_most("mean diagonal of A₄ off α₄, up to the best test accuracy", worst(lambda c: c.off(0)[3]), 0.1, TENTH, void=void),
         at_most("mean diagonal of B off β, any layer, up to there", worst(lambda c: c.off(1).max()), 0.1, TENTH, void=void),
         at_most("mean off-diagonal entry over the diagonal's mean, any layer", worst(off_diagonal), 0.1, TENTH, void=void),
-        at_least(
-            "how much further A₂'s diagonal moved than B₄'s, in standard errors",
-            min((ahead(cell) for cell in judged), default=np.nan),
-            readings.ERRORS,
-            readings.TWO_ERRORS,
-            void=void,
-        ),
+        readings.shown("how much further A₂'s diagonal moved than B₄'s, over α₂", further, 0.01, void=void),
     ]  # fmt: skip
 
 
@@ -214,7 +216,7 @@ def _run(
     return cells
 
 
-def summary(model: models.MLP, problem: problems.Problem, parameters: Affine) -> jax.Array:
+def summary(model: models.MLP, problem: problems.AbstractProblem, parameters: Affine) -> jax.Array:
     """Mean and deviation of the diagonal entries of A and B and of the others, (side, layer, 4).
 
     No q × q matrix is made. Of G = QᵀQ the diagonal holds squared norms of columns, the sum of all entries is |Q1|²,
