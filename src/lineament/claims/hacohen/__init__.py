@@ -125,7 +125,7 @@ CLAIMS = (
         place="Figure 6a, §4.1",
         title="Linear and convolutional networks learn the same examples first",
         statement=r"a(x)=\frac1{NE}\sum_{i,e}1[f_i^e(x)=y(x)],\quad r(a_{\mathrm{linear}},\ a_{\mathrm{conv}})=0.85",
-        check="lineament.claims.hacohen.order:linear_and_convolutional",
+        check="lineament.claims.hacohen.figure_6a:check",
         kind="experiment",
         quick="10 s",
         full="5 min on an H200",
@@ -138,7 +138,7 @@ CLAIMS = (
             r"P^*(x)=\min\lbrace P:\ f_{\mathrm{lin}}(\mathrm{proj}_{P'}x)=y(x)\ \forall P'\ge P\rbrace,\quad "
             r"r(a_{\mathrm{conv}},P^*)=-0.93"
         ),
-        check="lineament.claims.hacohen.order:accessibility_and_components",
+        check="lineament.claims.hacohen.figure_6b:check",
         kind="experiment",
         quick="11 s",
         full="3 min on an H200, shared",
@@ -151,7 +151,7 @@ CLAIMS = (
             r"c=r(a_1,a_2):\quad c_{\mathrm{white}}<c,\qquad "
             r"(c-c_{\mathrm{white}})_{\mathrm{fastest}\ 20\%}>(c-c_{\mathrm{white}})_{\mathrm{all}}"
         ),
-        check="lineament.claims.hacohen.consistency:whitened_order",
+        check="lineament.claims.hacohen.figure_7:check",
         kind="experiment",
         quick="13 s",
         full="4 min on an H200",
@@ -164,7 +164,7 @@ CLAIMS = (
             r"\lambda_j(z)=\sum_{i\le j}\sin(2\pi\kappa_iz+\varphi_i),\quad "
             r"r(\mathrm{accessibility},\ j^*)=-0.93,\quad r(\mathrm{discriminability},\ j^*)=-0.8"
         ),
-        check="lineament.claims.hacohen.frequency:frequency_and_order",
+        check="lineament.claims.hacohen.figure_8:check",
         kind="experiment",
         quick="9 s",
         full="70 s on an H200, shared",
@@ -179,7 +179,7 @@ CLAIMS = (
             r"r(a,\mathrm{disc}_{\mathrm{penultimate}})\gg r(a,\mathrm{disc}_{\mathrm{raw}}):\quad "
             r"0.85,\ 0.46\ (\mathrm{small\ mammals})"
         ),
-        check="lineament.claims.hacohen.neighbours:accessibility_and_neighbours",
+        check="lineament.claims.hacohen.table_1:check",
         kind="experiment",
         quick="9 s",
         full="7 min on an H200, shared",
@@ -255,7 +255,7 @@ CLAIMS = (
             r"j(t)=\mathrm{argmax}_j\ P\left[f_t(x)=1[\lambda_j(x_1)>x_2]\right],\quad t<t'\ \Rightarrow\ "
             r"j(t)\le j(t')"
         ),
-        check="lineament.claims.hacohen.frequency:boundary_over_epochs",
+        check="lineament.claims.hacohen.figure_13:check",
         kind="experiment",
         quick="6 s",
         full="90 s on an H200, shared",
