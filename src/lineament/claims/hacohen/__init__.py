@@ -69,7 +69,7 @@ CLAIMS = (
             "Images projected on their largest 20 principal components look as if they had passed a low-pass filter"
         ),
         statement=r"\bar x+\sum_{j\le20}u_ju_j^\top(x-\bar x)\ \approx\ x\ast h_{\mathrm{low}}",
-        check="lineament.claims.hacohen.pictures:projection_and_filter",
+        check="lineament.claims.hacohen.figure_1:check",
         kind="experiment",
         quick="1 s",
         full="5 s",
@@ -79,7 +79,7 @@ CLAIMS = (
         place="Figure 2",
         title="Networks come to agree on large principal components first",
         statement=r"\mathrm{std}(w_j^s)=\lambda_j^s\,\mathrm{std}(w_j^0),\quad\lambda_j=1-\mu d_j",
-        check="lineament.claims.hacohen.linear:spread_by_component",
+        check="lineament.claims.hacohen.figure_2:check",
         kind="experiment",
         quick="6 s",
         full="30 s on an H200, shared",
@@ -217,7 +217,7 @@ CLAIMS = (
             r"\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}>1,\qquad\Sigma_{xx}=I\ \Rightarrow\ "
             r"\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}=1"
         ),
-        check="lineament.claims.hacohen.labels:random_labels",
+        check="lineament.claims.hacohen.figure_10:check",
         kind="experiment",
         quick="9 s",
         full="75 s on an H200, shared",
@@ -230,7 +230,7 @@ CLAIMS = (
             r"y=\mathrm{argmax}\ W_P\,\mathrm{proj}_P\,x,\quad P<P'\ \Rightarrow\ "
             r"\mathrm{acc}_P(t)>\mathrm{acc}_{P'}(t)"
         ),
-        check="lineament.claims.hacohen.labels:separable_in_components",
+        check="lineament.claims.hacohen.figure_11:check",
         kind="experiment",
         quick="8 s",
         full="3 min on an H200, shared",
@@ -265,7 +265,7 @@ CLAIMS = (
         place="Figure 14, Appendix D.1",
         title="Amplified tenfold, the first components drown an image and the last do not",
         statement=r"x\mapsto x+9\sum_{j\in J}u_ju_j^\top(x-\bar x),\quad|J|=0.015\,q,\quad10\ll\frac{d_1}{d_q}",
-        check="lineament.claims.hacohen.pictures:amplified_images",
+        check="lineament.claims.hacohen.figure_14:check",
         kind="experiment",
         quick="1 s",
         full="5 s",
