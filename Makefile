@@ -28,6 +28,7 @@ lint: $(SETUP)
 
 types: $(SETUP)
 	$(BIN)/pyright
+	$(BIN)/pyright -p pyright-strict.json
 
 docs: $(SETUP)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -51,7 +51,7 @@ def test_recording_does_not_change_the_run_and_sees_what_it_says():
 def test_memory_grows_with_what_is_recorded_not_with_steps():
     short = la.descend(NET, PROBLEM, START, step_size=1e-3, steps=100, every=10)
     long = la.descend(NET, PROBLEM, START, step_size=1e-3, steps=100_000, every=10_000)
-    assert short.nbytes == long.nbytes
+    assert short.data.nbytes == long.data.nbytes
 
 
 def test_descent_tends_to_flow_at_rate_one():
@@ -81,7 +81,7 @@ def test_minibatches_visit_every_example_once_an_epoch():
     # one weight per example: the weight moves only when its example is drawn
     net, problem = la.models.DeepLinear((12, 1)), la.problems.regression(np.eye(12), np.ones(12))
     start = (jnp.zeros((1, 12)),)
-    options = {"step": 1.0, "batch_size": 4, "key": KEY, "every": 1, "record": ("end_to_end",)}
+    options = {"step_size": 1.0, "batch_size": 4, "key": KEY, "every": 1, "record": ("end_to_end",)}
     run = la.descend(net, problem, start, steps=6, **options)
     touched = np.diff(run.end_to_end.values[:, 0], axis=0) > 0
     np.testing.assert_array_equal(touched.sum(1), 4)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..core.model import AbstractModel, Map
-from .layered import AbstractAffine, Affine
+from .layered import AbstractAffine
 
 
 class Collapsed(AbstractModel):
@@ -20,48 +20,43 @@ class Collapsed(AbstractModel):
     its own, is refused.
 
     Attributes:
-        network: The network, with activation "linear" and without dropout.
+        plain: The network, with activation "linear" and without dropout.
     """
 
-    network: AbstractAffine = eqx.field(static=True)
+    plain: AbstractAffine = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        if self.network.activation != "linear":
-            raise ValueError(f"network must have the activation 'linear'; got {self.network.activation!r}")
-        if self.network.drops:
-            raise ValueError("network must have no dropout, which gives every example a map of its own; got one with it")
+        if self.plain.activation != "linear":
+            raise ValueError(f"plain must have the activation 'linear'; got {self.plain.activation!r}")
+        if self.plain.drops:
+            raise ValueError(
+                f"plain must have no dropout: with it, every example has a map of its own; got {self.plain}"
+            )
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Outputs and inputs."""
-        return self.network.shape
+        return self.plain.shape
 
     @property
     def large(self) -> bool:
-        """Whether one member of an ensemble fills a CPU's cache."""
-        return self.network.large
+        """Whether members are better trained one after the other on a CPU."""
+        return self.plain.large
 
-    def layout(self) -> Affine:
-        """That of the network."""
-        return self.network.layout()
+    def layout(self) -> Any:
+        """The parameters of the network."""
+        return self.plain.layout()
 
     def matrix(self, parameters: Any) -> Float[Array, "out in"]:
         """The matrix M."""
         images = jnp.zeros(self.shape, jax.tree.leaves(parameters)[0].dtype)
-        return jax.grad(lambda x: jnp.trace(self.network.apply(parameters, x)))(images)
+        return jax.grad(lambda x: jnp.trace(self.plain.apply(parameters, x)))(images)
 
     def end_to_end(self, parameters: Any) -> Map:
         """The function that the parameters compute on rows of examples."""
-        M = self.matrix(parameters)
-        offset = self.network.apply(parameters, jnp.zeros((1, self.shape[1]), M.dtype))
-        return _Line(M, offset)
+        return lambda X: self.apply(parameters, X)
 
-
-class _Line(eqx.Module):
-    """`x ↦ Mx + c` on the rows of a matrix of examples."""
-
-    matrix: Float[Array, "out in"]
-    offset: Float[Array, "1 out"]
-
-    def __call__(self, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
-        return X @ self.matrix.T + self.offset
+    def apply(self, parameters: Any, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
+        """The outputs on the rows of X."""
+        offset = self.plain.apply(parameters, jnp.zeros((1, self.shape[1]), X.dtype))
+        return X @ self.matrix(parameters).T + offset

@@ -32,13 +32,12 @@ class UnknownOptimumError(ValueError):
 
 
 class AbstractProblem(eqx.Module):
-    """What is to be learnt. A problem of one's own has the attribute `shape` and the method `loss`.
+    """What is to be learnt. A problem of one's own has the property `shape` and the method `loss`."""
 
-    Attributes:
-        shape: Outputs and inputs of the maps it is about, or the shape of a tensor.
-    """
-
-    shape: eqx.AbstractVar[tuple[int, ...]]
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Outputs and inputs of the maps it is about, or the shape of a tensor."""
 
     @abc.abstractmethod
     def loss(self, map: Map) -> Float[Array, ""]:

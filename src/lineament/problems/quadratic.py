@@ -48,7 +48,7 @@ class QuadraticPopulation(AbstractProblem):
 
     def optimum(self, rank: int | None = None) -> Optimum:
         """The target itself."""
-        return Optimum((self.target, self.bias), 0.0)  # type: ignore[arg-type]
+        return Optimum((self.target, self.bias), 0.0)
 
 
 class QuadraticRegression(AbstractProblem):

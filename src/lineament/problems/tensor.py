@@ -23,15 +23,15 @@ class TensorCompletion(AbstractProblem):
     order: int = eqx.field(static=True)
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
         """The shape of the tensor sought."""
         return self.mask.shape[-self.order :]
 
-    def loss(self, map: Float[Array, "..."]) -> Float[Array, ""]:  # type: ignore[override]
+    def loss(self, map: Float[Array, "..."]) -> Float[Array, ""]:
         """Half the mean (or sum) of the squared misfits on observed entries."""
         return self.value_and_gradient(map)[0]
 
-    def value_and_gradient(  # type: ignore[override]
+    def value_and_gradient(
         self, map: Float[Array, "..."]
     ) -> tuple[Float[Array, ""], Float[Array, "..."]]:
         """The loss and its gradient, zero on unobserved entries."""

@@ -33,6 +33,7 @@ from . import (
     two_by_two,
     two_layer,
     units,
+    wide_limit,
 )
 
 __all__ = [
@@ -68,4 +69,5 @@ __all__ = [
     "two_by_two",
     "two_layer",
     "units",
+    "wide_limit",
 ]

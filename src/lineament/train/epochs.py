@@ -17,6 +17,8 @@ from jaxtyping import Array, Float, Int
 
 from .. import problems
 from ..core import ensembles
+from ..core.keys import AnyKey, as_key
+from ..core.model import AbstractModel
 from .descend import descend
 from .loop import Optimiser
 from .records import Record
@@ -96,7 +98,7 @@ class History(NamedTuple):
 
 
 def learn(
-    model: Any,
+    model: AbstractModel,
     X: np.ndarray | Sequence[np.ndarray],
     labels: np.ndarray | Sequence[np.ndarray],
     watched: np.ndarray | Sequence[np.ndarray] | None = None,
@@ -105,7 +107,7 @@ def learn(
     epochs: int,
     step_size: float | Sequence[float],
     start: Start | Sequence[Start],
-    key: jax.Array,
+    key: AnyKey,
     batch: int = 100,
     every: int = 1,
     at: Sequence[int] | np.ndarray | None = None,
@@ -147,7 +149,7 @@ def learn(
     step_sizes = np.atleast_1d(np.asarray(step_size, float))
     cells = max(len(X) if several else 1, len(starts), len(step_sizes))
     problem = _problem(model, X, labels, watched, loss, members, watch_training)
-    start_key, order_key = jax.random.split(key)
+    start_key, order_key = jax.random.split(as_key(key))
     keys = jax.random.split(start_key, members)
     begun = [ensembles.ensemble(one, keys).stacked for one in starts]
     begun = begun * cells if len(begun) == 1 else begun
@@ -171,9 +173,7 @@ def learn(
         )
     more = {one.name: run[one.name].values for one in record}
     diverged = run.diverged_at.values >= 0
-    return History(
-        kept // per_epoch, run.predictions.values, more, diverged, run.final
-    )
+    return History(kept // per_epoch, run.predictions.values, more, diverged, run.final)
 
 
 def _problem(

@@ -1,5 +1,6 @@
 """The objective of training: `φ(parameters) = ℓ(end-to-end map)`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -25,6 +26,7 @@ def value_and_gradient(
         return jax.value_and_grad(lambda p: problem.loss(model.dropped(p, dropout_key)))(parameters)
     if map_shape(model, parameters) is None:
         return jax.value_and_grad(lambda p: loss(model, problem, p))(parameters)
-    map, pull_back = jax.vjp(model.end_to_end, parameters)
+    array: Callable[[Any], Any] = model.end_to_end
+    map, pull_back = jax.vjp(array, parameters)
     value, gradient = problem.value_and_gradient(map)
     return value, pull_back(gradient)[0]

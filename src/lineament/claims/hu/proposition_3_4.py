@@ -1,4 +1,4 @@
-"""The first layer's tangent kernel at the start against that of its linear twin: Proposition 3.4."""
+"""Proposition 3.4: the first layer's tangent kernel at the start against that of its linear twin."""
 
 from functools import partial
 from typing import NamedTuple
@@ -8,17 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import models
-from ...evidence import Evidence, at_least, at_most
+from ...evidence import Check, Evidence, at_least, at_most
 from ...evidence import figure as fig
 from ...measure import kernels as measured_kernels
 from ...theory import kernels, twin
 from ...theory.dual_activations import dual
 from ..instances import generator, slope
-from ..sizes import Size
+from ..sizes import sizes
 from .spectral import spectral_norm
-
-ALPHA = 0.2
-"""n = m = 2d^{1+α} in Proposition 3.4."""
 
 CASES = {
     "erf": ("erf", False),
@@ -30,14 +27,26 @@ CASES = {
 }
 """Activation, and whether half of the directions have variance 3/2 and half ½, instead of 1."""
 
-DIMENSIONS = {"quick": (16, 32, 64, 128), "full": (32, 64, 128, 256, 512, 1024)}
-DRAWS = {"quick": 512, "full": 2048}
-"""Draws times d: more of them where the matrices are small."""
-
-CUBES = {"quick": (12, 16, 20, 24), "full": (12, 16, 20, 24, 32, 40)}
-
 PART = 2**14
 """Numbers at a time through φ′."""
+
+
+class Settings(NamedTuple):
+    """What is run at each size.
+
+    Attributes:
+        dimensions: d.
+        draws: Draws of data and weights, times d: more of them where the matrices are small.
+        cubes: d where the printed lower bound is tried on corners of the cube.
+        alpha: n = m = 2d^{1+α}.
+        crowd: n = d^crowd on the cube.
+    """
+
+    dimensions: tuple[int, ...]
+    draws: int
+    cubes: tuple[int, ...]
+    alpha: float = 0.2
+    crowd: float = 2.5
 
 
 class Norms(NamedTuple):
@@ -48,7 +57,19 @@ class Norms(NamedTuple):
     without: np.ndarray
 
 
-def first_layer_kernel(scale: Size, key: jax.Array) -> Evidence:
+class Cube(NamedTuple):
+    """Dimensions, numbers of examples and Frobenius norms of Θ1 − Θlin1 on corners of the cube, infinite width."""
+
+    d: np.ndarray
+    n: np.ndarray
+    frobenius: np.ndarray
+
+
+@sizes(
+    quick=Settings(dimensions=(16, 32, 64, 128), draws=512, cubes=(12, 16, 20, 24)),
+    full=Settings(dimensions=(32, 64, 128, 256, 512, 1024), draws=2048, cubes=(12, 16, 20, 24, 32, 40)),
+)
+def check(settings: Settings, key: jax.Array) -> Evidence:
     """Networks from the mirrored start on Gaussian data, n = m = 2d^1.2, against the kernel of eq. 5, over d.
 
     The network's kernel is evaluated from its formula with φ′ by automatic differentiation, and that is compared at a
@@ -58,45 +79,68 @@ def first_layer_kernel(scale: Size, key: jax.Array) -> Evidence:
     is tried where it is least plausible: corners of the cube, an odd activation, infinite width and n = d^2.5.
     """
     rng = generator(key)
-    d = np.array(DIMENSIONS[scale])
-    n = 2 * np.round(d ** (1 + ALPHA)).astype(int)
-    found = {label: _over_dimensions(rng, *case, d, n, DRAWS[scale]) for label, case in CASES.items()}
-    spectral = {label: slope(d, each.spectral * d / n) for label, each in found.items()}
-    frobenius = {label: slope(d, each.frobenius * d / n) for label, each in found.items()}
-    floors = {label: _slope_variance(case[0]) for label, case in CASES.items()}
-    least = [np.min(each.frobenius / np.sqrt(n)) / floors[label] for label, each in found.items()]
-    cube = np.array(CUBES[scale])
-    many = np.round(cube**2.5).astype(int)
-    on_cube = np.array([_cube_gap(rng, int(size), int(count)) for size, count in zip(cube, many, strict=True)])
-    least.append(np.min(on_cube / np.sqrt(many)) / floors["erf"])
-    at_cube = slope(cube, on_cube * cube / many)
-    relu = found["relu"]
+    d = np.array(settings.dimensions)
+    n = 2 * np.round(d ** (1 + settings.alpha)).astype(int)
+    norms = {label: _over_dimensions(rng, *case, d, n, settings.draws) for label, case in CASES.items()}
+    spectral = {label: slope(d, each.spectral * d / n) for label, each in norms.items()}
+    frobenius = {label: slope(d, each.frobenius * d / n) for label, each in norms.items()}
+    cube = _on_cubes(rng, settings)
+    at_cube = slope(cube.d, cube.frobenius * cube.d / cube.n)
     return Evidence(
         checks=[
-            at_most("largest slope of the spectral norm over n/d, upper end", _upper(spectral), -ALPHA),
-            at_least("least slope of the Frobenius norm over n/d, lower end", _lower(frobenius), -ALPHA / 2),
-            at_least("Frobenius over spectral norm at the largest d, least", _least_ratio(found), 3.0),
-            at_least("least Frobenius norm over √n Var φ′(g)", min(least), 0.5),
-            at_least("spectral norm without ν over that with it, ReLU, largest d", relu.without[-1] / relu.spectral[-1],
-                     1.5),
-            at_most("gap of the formula to the differentiated network, relative", _differentiated(rng), 1e-12),
+            at_most("largest slope of the spectral norm over n/d, upper end", _upper(spectral), -settings.alpha,
+                    "theory: slope −α at most, by two standard errors"),
+            at_least("least slope of the Frobenius norm over n/d, lower end", _lower(frobenius), -settings.alpha / 2,
+                     "theory: the noise of m/2 neurons falls as d^(−α/2), the other parts do not fall"),
+            *_levels(rng, norms, cube, n),
         ],
-        printed=[at_least("slope of the Frobenius norm over n/d, erf on the cube, n = d^2.5", at_cube[0], -0.05)],
+        printed=[at_least("slope of the Frobenius norm over n/d, erf on the cube, n = d^2.5", at_cube[0], -0.05,
+                          "printed: ≳ n/d, slope 0 at least; − 0.05 for the noise of the fit")],
         correction=r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|\lesssim\frac{n}{d^{1+\alpha}},\qquad "
-        r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|_F\gtrsim\sqrt{n}\,\mathrm{Var}\,\phi'(g)\ \left(\gtrsim\frac{n}{d}"
-        r"\ \mathrm{if}\ n\lesssim d^2\right)",
+        r"\left\|\Theta_1(W(0))-\Theta^{lin1}\right\|_F\gtrsim\sqrt{n}\,\mathrm{Var}\,\phi'(g)\ "
+        r"\left(\gtrsim\frac{n}{d}\ \mathrm{if}\ n\lesssim d^2\right)",
         numbers={f"spectral slope, {label}": value[0] for label, value in spectral.items()}
         | {f"its standard error, {label}": value[1] for label, value in spectral.items()}
         | {f"Frobenius slope, {label}": value[0] for label, value in frobenius.items()}
         | {"standard error, erf on the cube": at_cube[1]},
-        settings={"d": d.tolist(), "n = m": n.tolist(), "α": ALPHA, "cube": {"d": cube.tolist(), "n": many.tolist()}},
-        figure=_norms_figure(d, n, found, floors, cube, many, on_cube),
+        settings={"n = m": n.tolist(), "n on the cube": cube.n.tolist()},
+        protocol={
+            "inputs": "Gaussian, with Σ = I or two levels of variance; for the lower bound also corners of the cube",
+            "activation": "erf, tanh, softplus, sigmoid, ReLU, GELU",
+            "examples": f"n = 2d^{1 + settings.alpha:g}; n = d^{settings.crowd:g} on the cube",
+            "width": f"m = 2d^{1 + settings.alpha:g}; infinite on the cube",
+            "α": f"{settings.alpha:g}",
+        },
+        figure=_norms_figure(d, n, norms, cube, settings.alpha),
         remarks=[
-            "The Frobenius norm is at least n/d for every n ≲ d², by its diagonal alone, unless φ is linear. Beyond, it "
-            "may be smaller: for odd φ on inputs of one norm, off-diagonal entries are of order d^(−3/2).",
+            "The Frobenius norm is at least n/d for every n ≲ d², by its diagonal alone, unless φ is linear. Beyond, "
+            "it may be smaller: for odd φ on inputs of one norm, off-diagonal entries are of order d^(−3/2).",
             "Without the constant feature ν the spectral norm keeps a part ϑ1²TrΣ²/d of n/d where ϑ1 ≠ 0.",
         ],
     )  # fmt: skip
+
+
+def _levels(rng: np.random.Generator, norms: dict[str, Norms], cube: Cube, n: np.ndarray) -> list[Check]:
+    """How far the norms are apart, what the diagonal gives, what ν is for, and that the formula is the network's."""
+    least = [np.min(each.frobenius / np.sqrt(n)) / _slope_variance(CASES[label][0]) for label, each in norms.items()]
+    least.append(np.min(cube.frobenius / np.sqrt(cube.n)) / _slope_variance("erf"))
+    relu = norms["relu"]
+    return [
+        at_least("Frobenius over spectral norm at the largest d, least", _least_ratio(norms), 3.0,
+                 "\"not useful\" in the text: several times as large"),
+        at_least("least Frobenius norm over √n Var φ′(g)", min(least), 0.5,
+                 "theory: the diagonal alone gives 1; half of it for what is drawn at small d"),
+        at_least("spectral norm without ν over that with it, ReLU, largest d", relu.without[-1] / relu.spectral[-1],
+                 1.5, "theory: the part ϑ1²TrΣ²/d of n/d is then left over; half as much again at least"),
+        at_most("gap of the formula to the differentiated network, relative", _differentiated(rng), 1e-12,
+                "rounding in float64 × 1000"),
+    ]  # fmt: skip
+
+
+def _on_cubes(rng: np.random.Generator, settings: Settings) -> Cube:
+    d = np.array(settings.cubes)
+    n = np.round(d**settings.crowd).astype(int)
+    return Cube(d, n, np.array([_cube_gap(rng, int(size), int(count)) for size, count in zip(d, n, strict=True)]))
 
 
 def _over_dimensions(
@@ -173,39 +217,31 @@ def _lower(slopes: dict[str, tuple[float, float]]) -> float:
     return min(value - 2 * error for value, error in slopes.values())
 
 
-def _least_ratio(found: dict[str, Norms]) -> float:
-    return float(min(each.frobenius[-1] / each.spectral[-1] for each in found.values()))
+def _least_ratio(norms: dict[str, Norms]) -> float:
+    return float(min(each.frobenius[-1] / each.spectral[-1] for each in norms.values()))
 
 
-def _norms_figure(
-    d: np.ndarray,
-    n: np.ndarray,
-    found: dict[str, Norms],
-    floors: dict[str, float],
-    cube: np.ndarray,
-    many: np.ndarray,
-    on_cube: np.ndarray,
-) -> fig.Figure:
+def _norms_figure(d: np.ndarray, n: np.ndarray, norms: dict[str, Norms], cube: Cube, alpha: float) -> fig.Figure:
     panels, x, diagonal = [], np.log2(d), "Var φ′(g) on the diagonal alone"
     for label in ("erf", "softplus", "relu", "gelu, two levels", "sigmoid"):
-        spectral, frobenius, without = (norm * d / n for norm in found[label])
+        spectral, frobenius, without = (norm * d / n for norm in norms[label])
         marks = [
             fig.points(x, frobenius, "Frobenius", 1),
             fig.points(x, spectral, "spectral", 0),
-            fig.theory(x, floors[label] * d / n, diagonal),
-            fig.reference(x, 1.3 * spectral[0] * (d / d[0]) ** -ALPHA, "slope −α"),
+            fig.theory(x, _slope_variance(CASES[label][0]) * d / n, diagonal),
+            fig.reference(x, 1.3 * spectral[0] * (d / d[0]) ** -alpha, "slope −α"),
         ]
         if label not in ("erf", "sigmoid"):  # there ν = 0
             marks.insert(2, fig.points(x, without, "spectral, without ν", 2))
         panels.append(fig.Panel(tuple(marks), "log₂ d", "norm over n/d", label, y_scale="log"))
     marks = (
-        fig.points(np.log2(cube), on_cube * cube / many, "Frobenius", 1),
-        fig.theory(np.log2(cube), floors["erf"] * cube / np.sqrt(many), diagonal),
+        fig.points(np.log2(cube.d), cube.frobenius * cube.d / cube.n, "Frobenius", 1),
+        fig.theory(np.log2(cube.d), _slope_variance("erf") * cube.d / np.sqrt(cube.n), diagonal),
     )
     panels.append(fig.Panel(marks, "log₂ d", "norm over n/d", "erf, cube, n = d^2.5", y_limits=(0.0, 0.2)))
     return fig.Figure(
         tuple(panels),
-        "In spectral norm the kernel nears its twin's faster than d^(−α), in Frobenius norm it does not; with n ≫ d² it "
-        "can.",
+        "In spectral norm the kernel nears its twin's faster than d^(−α), in Frobenius norm it does not; with n ≫ d² "
+        "examples on the cube it does in that norm too (last panel).",
         3,
     )

@@ -1,10 +1,10 @@
-"""What the claims on training over time stand on: the wide limit and the starts that have its scale matrices."""
+"""What the claims on training over time stand on: starts of wide networks, their scale matrices, and their training."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from lineament.claims.hacohen import scales, setting
+from lineament.claims.hacohen import scales, wide
 
 
 def product(layers):
@@ -16,7 +16,7 @@ def product(layers):
 
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_the_limit_start_has_unit_scales_and_no_map(depth):
-    layers = setting.limit_start(np.random.default_rng(depth), q=5, K=3, depth=depth)
+    layers = wide.limit_start(np.random.default_rng(depth), q=5, K=3, depth=depth)
     A, B = scales.scales_of([W[None] for W in layers])
     assert_allclose(A[:, 0], np.broadcast_to(np.eye(3), (depth, 3, 3)), atol=1e-14)
     assert_allclose(B[:, 0], np.broadcast_to(np.eye(5), (depth, 5, 5)), atol=1e-14)
@@ -35,19 +35,21 @@ def test_scale_matrices_are_those_of_the_definition():
             assert_allclose(B[layer, k], right[layer].T @ right[layer], atol=1e-13)
 
 
-@pytest.mark.parametrize("size", [0.1, 2.0])
-def test_the_wide_limit_is_descent_of_layers_that_begin_there(size):
+def test_flow_and_small_steps_of_descent_bring_the_same_map():
     rng = np.random.default_rng(1)
-    task = setting.task(rng, 5, 2)
-    W1, W2 = setting.limit_start(rng, 5, 2, 2)
-    step = setting.steady_step(size, 2)
-    limit = setting.wide_limit(task, size, step, 40)
-    for s in range(41):
-        assert_allclose(limit.W[s], W2 @ W1, atol=1e-12)
-        assert_allclose(limit.A[s], W2 @ W2.T, atol=1e-12)
-        assert_allclose(limit.B[s], W1.T @ W1, atol=1e-12)
-        Er = (W2 @ W1 - size * task.direction) * task.d
-        W1, W2 = W1 - step * W2.T @ Er, W2 - step * Er @ W1.T
+    data = wide.moments(rng, 5, 2)
+    layers = wide.limit_start(rng, 5, 2, 3)
+    members = [wide.Member(layers, norm, 1e-3) for norm in (0.5, 2.0)]
+    descended = wide.train_all(data, members, 1500, np.array([0, 1500]), ("end_to_end",)).end_to_end.values
+    flowed = wide.flow_all(data, layers, (0.5, 2.0), np.array([0.0, 1.5]), ("end_to_end",)).end_to_end.values
+    assert np.linalg.norm(flowed[:, -1]) > 0.5
+    assert_allclose(descended[:, -1], flowed[:, -1], atol=5e-3)
+
+
+def test_the_optimum_has_the_norm_asked_for():
+    data = wide.moments(np.random.default_rng(3), 6, 2, least=0.05)
+    assert data.d.min() == pytest.approx(0.05)
+    assert np.linalg.norm(data.problem(1.7).optimal_map, 2) == pytest.approx(1.7)
 
 
 def test_entries_have_mean_zero_and_the_variance_and_kurtosis_stated():
