@@ -9,7 +9,9 @@ _ACCESSIBILITY = (
     "the epochs of their training: examples learnt early have a high one."
 )
 _TRAINED = {"loss": "cross-entropy", "optimiser": "SGD without momentum or weight decay"}
-_COMPONENTS = "Principal components are the eigenvectors $u_j$ of the data's second moments, by falling eigenvalue $d_j$."
+_COMPONENTS = (
+    "Principal components are the eigenvectors $u_j$ of the data's second moments, by falling eigenvalue $d_j$."
+)
 
 EXPERIMENTS = (
     Claim(

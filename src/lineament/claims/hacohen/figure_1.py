@@ -56,7 +56,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     best = max(found, key=lambda one: one.alike.mean())
     return Evidence(
         checks=[
-            at_least("mean correlation of projected and low-passed images, best filter", best.alike.mean(), 0.8, ALIKE),
+            at_least(
+                "mean correlation of projected and low-passed images, best filter", best.alike.mean(), 0.8, ALIKE
+            ),
             at_least(
                 "variance that filter keeps, over that the components keep",
                 best.kept / kept[best.grey],
@@ -69,7 +71,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         protocol={
             "data": task.name,
             "components": str(settings.components),
-            "filter": "ideal low-pass, cut-offs " + ", ".join(f"{c:g}" for c in settings.cutoffs) + " cycles per image",
+            "filter": "ideal low-pass, cut-offs "
+            + ", ".join(f"{c:g}" for c in settings.cutoffs)
+            + " cycles per image",
             "measure": "correlation over pixels of test images, and variance kept",
         },
         figure=_figure(settings, task, best, key),

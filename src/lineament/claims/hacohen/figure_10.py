@@ -173,5 +173,7 @@ def _figure(found: dict[str, Times]) -> fig.Figure:
             )
             panels.append(fig.Panel(marks, "epoch", "training accuracy", f"{name}, {title}", x_scale="log"))
     ratios = {name: one.ratios["common level"] for name, one in found.items()}
-    words = "; ".join(f"{name}: {raw:.1f} times as long, whitened {white:.1f}" for name, (raw, white) in ratios.items())
+    words = "; ".join(
+        f"{name}: {raw:.1f} times as long, whitened {white:.1f}" for name, (raw, white) in ratios.items()
+    )
     return fig.Figure(tuple(panels), f"Shuffled labels are slow before whitening, and less so after it ({words}).", 4)

@@ -56,7 +56,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     }
     epochs, curves = _curves(settings, task, labels, key)
     means = {name: curve.mean(axis=1) for name, curve in curves.items()}  # by network
-    pairs = [(kind, a, b) for kind in kinds for a, b in zip(settings.components, settings.components[1:], strict=False)]
+    pairs = [
+        (kind, a, b) for kind in kinds for a, b in zip(settings.components, settings.components[1:], strict=False)
+    ]
     return Evidence(
         checks=[
             readings.shown(

@@ -208,7 +208,9 @@ def _protocol(settings: Settings, task: Task) -> dict[str, str]:
 
 
 def _caption(numbers: dict[str, float], widths: tuple[int, ...]) -> str:
-    ratio = [numbers[f"m = {times}q, training accuracy, equal step: steps, Definition 3 over Glorot"] for times in widths]
+    ratio = [
+        numbers[f"m = {times}q, training accuracy, equal step: steps, Definition 3 over Glorot"] for times in widths
+    ]
     return (
         f"To one training accuracy at equal step Definition 3 takes {ratio[0]:.2f} of Glorot's steps at m = {widths[0]}q, "
         f"and {ratio[-1]:.2f} at m = {widths[-1]}q."
@@ -228,9 +230,7 @@ def _panels(settings: Settings, runs: Runs, best: list[int], times: int) -> list
             marks.append(fig.band(runs.steps, middle - error, middle + error, "", i))
         panels.append(fig.Panel(tuple(marks), "step", label, f"m = {times}q", "log"))
     common = len(settings.step_sizes) // 2
-    marks = tuple(
-        fig.measured(runs.steps, runs.loss[i, common].mean(axis=0), name, i) for i, name in enumerate(NAMES)
-    )
+    marks = tuple(fig.measured(runs.steps, runs.loss[i, common].mean(axis=0), name, i) for i, name in enumerate(NAMES))
     title = f"m = {times}q, step {settings.step_sizes[common]:g}"
     panels.append(fig.Panel(marks, "step", "training loss", title, "log", "log"))
     return panels

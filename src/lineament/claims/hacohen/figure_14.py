@@ -65,8 +65,6 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def _amplified(
-    rows: np.ndarray, task: Task, components: data.Components, part: slice, factor: float
-) -> np.ndarray:
+def _amplified(rows: np.ndarray, task: Task, components: data.Components, part: slice, factor: float) -> np.ndarray:
     changed = [components.amplify(X, part, factor).reshape(-1, *task.image) for X in (task.X, rows)]
     return data.normalise_channels(*changed)[1].reshape(rows.shape)

@@ -143,10 +143,14 @@ def _figure(
     settings: Settings, at: np.ndarray, linear: np.ndarray, forecast: np.ndarray, epochs: np.ndarray, relu: np.ndarray
 ) -> fig.Figure:
     label, panels = "std wⱼ over its start", []
-    marks = [fig.measured(at + 1, linear[:, j - 1] / linear[0, j - 1], f"j = {j}", i) for i, j in enumerate(settings.shown)]
+    marks = [
+        fig.measured(at + 1, linear[:, j - 1] / linear[0, j - 1], f"j = {j}", i) for i, j in enumerate(settings.shown)
+    ]
     marks += [fig.theory(at + 1, forecast[:, j - 1] / linear[0, j - 1], "eq. 10") for j in settings.shown]
     panels.append(fig.Panel(tuple(marks), "step s + 1", label, "one linear layer", "log", "log", (1e-3, 2.0)))
-    marks = [fig.measured(epochs + 1, relu[:, j - 1] / relu[0, j - 1], f"j = {j}", i) for i, j in enumerate(settings.shown)]
+    marks = [
+        fig.measured(epochs + 1, relu[:, j - 1] / relu[0, j - 1], f"j = {j}", i) for i, j in enumerate(settings.shown)
+    ]
     panels.append(fig.Panel(tuple(marks), "epoch + 1", label, "two layers, ReLU", "log"))
     left = linear[-1, 0] / linear[0, 0], linear[-1, settings.shown[-1] - 1] / linear[0, settings.shown[-1] - 1]
     caption = (

@@ -210,9 +210,7 @@ def _run(
         variances = (pc_bias.isometric_variances if law == "Definition 3" else pc_bias.glorot_variances)(net.widths)
         means = np.stack(pc_bias.scale_means(net.widths, variances))[..., None]  # (side, layer, 1)
         found = history.records["summary"][some] / means
-        cells.append(
-            Cell(loss, law, dropout, step_size, found, accuracy[some], bool(history.diverged[some].any()))
-        )
+        cells.append(Cell(loss, law, dropout, step_size, found, accuracy[some], bool(history.diverged[some].any())))
     return cells
 
 
@@ -292,7 +290,9 @@ def _figure(cells: list[Cell], shown: Cell, epochs: np.ndarray) -> fig.Figure:
                 fig.points([cell.step_size for cell in some], off, words, group),
                 fig.measured([cell.step_size for cell in some], off, "", group),
             ]
-        marks.append(fig.reference([min(c.step_size for c in kept), max(c.step_size for c in kept)], [0.1, 0.1], "a tenth"))
+        marks.append(
+            fig.reference([min(c.step_size for c in kept), max(c.step_size for c in kept)], [0.1, 0.1], "a tenth")
+        )
         panels.append(fig.Panel(tuple(marks), "step size", name, "up to the best test accuracy", "log", "log"))
     moved = shown.off(0)[1], shown.off(1).max()
     return fig.Figure(

@@ -69,7 +69,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     return Evidence(
         checks=[
             at_least(
-                "correlation of the two accessibilities, lower end, any step sizes", worst.pearson_interval[0], 0.5, LARGE
+                "correlation of the two accessibilities, lower end, any step sizes",
+                worst.pearson_interval[0],
+                0.5,
+                LARGE,
             )
         ],
         printed=_printed(settings.printed, pairs[best].pearson_interval[1]),
@@ -149,5 +152,7 @@ def _figure(linear: list[Ensemble], others: list[Ensemble], best: tuple[str, str
         fig.Panel((fig.points(a, b, "", 2), fig.reference([0, 1], [0, 1])), f"accessibility, {best[0]}", best[1]),
         fig.Panel(tuple(curves), "epoch", "training accuracy"),
     )
-    caption = f"Examples that linear networks learn early, convolutional ones learn early too: r = {highest:.2f} at most."
+    caption = (
+        f"Examples that linear networks learn early, convolutional ones learn early too: r = {highest:.2f} at most."
+    )
     return fig.Figure(panels, caption, 2)

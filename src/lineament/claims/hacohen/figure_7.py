@@ -118,7 +118,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     for name, drops in found.items():
         by_mean, by_third = (_largest([drop for drop in drops if drop.choice == choice]) for choice in CHOICES[1::-1])
         checks += [
-            at_least(f"{name}: what whitening takes off the correlation, all examples", by_mean.all, 0.0, "printed sign"),
+            at_least(
+                f"{name}: what whitening takes off the correlation, all examples", by_mean.all, 0.0, "printed sign"
+            ),
             by_mean.much(name),
         ]
         printed.append(by_third.much(name))
@@ -179,9 +181,7 @@ def _drops(settings: Settings, case: Case, key: jax.Array) -> list[Drop]:
     matched = [int(np.argmax(part.mean(axis=(0, 2)) >= level)) + 1 for part in right]
     pairs = [(f"{last}", (last, last)) for last in case.counted]
     pairs.append((f"{matched[0]} and {matched[1]} (equal accuracy)", (matched[0], matched[1])))
-    return [
-        drop for name, until in pairs for drop in drops_of(right, until, name, settings.fastest)
-    ]
+    return [drop for name, until in pairs for drop in drops_of(right, until, name, settings.fastest)]
 
 
 def _elu(case: Case) -> Literal["elu", "relu"]:
@@ -234,7 +234,9 @@ def _figure(found: dict[str, list[Drop]]) -> fig.Figure:
         for group, choice in enumerate(CHOICES):
             some = [drop for drop in drops if drop.choice == choice and drop.epochs.isdigit()]
             x = [int(drop.epochs) for drop in some]
-            marks.append(fig.measured(x, [drop.fastest[0] - drop.fastest[1] for drop in some], f"fastest by {choice}", group))
+            marks.append(
+                fig.measured(x, [drop.fastest[0] - drop.fastest[1] for drop in some], f"fastest by {choice}", group)
+            )
         some = [drop for drop in drops if drop.choice == CHOICES[0] and drop.epochs.isdigit()]
         marks.append(fig.measured([int(d.epochs) for d in some], [d.all for d in some], "all examples", len(CHOICES)))
         panels.append(fig.Panel(tuple(marks), "epochs that count", "correlation lost by whitening", name, "log"))

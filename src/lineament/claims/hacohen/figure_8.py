@@ -52,7 +52,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         numbers=_numbers(scores, points)
         | {"final training accuracy": float(accuracy[-1]), "fewest points in a bin": float(counts.min())},
         settings={"points of critical frequency 0": int(counts[0])},
-        protocol=protocol(settings.training) | {"measure": f"means over critical frequencies; {settings.neighbours} neighbours"},
+        protocol=protocol(settings.training)
+        | {"measure": f"means over critical frequencies; {settings.neighbours} neighbours"},
         figure=_figure(bins, history.epochs, accuracy),
         remarks=[f"{counts[0] / counts.sum():.0%} of the points have critical frequency 0."],
     )
@@ -66,7 +67,9 @@ def binned(groups: order.Groups) -> float:
 def _check(name: str, groups: order.Groups) -> Check:
     printed = PRINTED[name]
     weak = float(np.tanh(np.arctanh(printed) + 1.96 / np.sqrt(len(groups.values) - 3)))
-    origin = f"the weak end of the 95 % interval (Fisher) that the printed {printed} has over {len(groups.values)} bins"
+    origin = (
+        f"the weak end of the 95 % interval (Fisher) that the printed {printed} has over {len(groups.values)} bins"
+    )
     return at_most(f"correlation of {name} and critical frequency, bin means", binned(groups), weak, origin)
 
 

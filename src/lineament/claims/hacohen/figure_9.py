@@ -221,7 +221,9 @@ def _numbers(one: Gains) -> dict[str, float]:
         numbers[f"{one.part.label}, {version}: gain"] = float(one.gain(version).mean())
         if version != "original":
             more = one.gain(version) - one.gain("original")
-            numbers[f"{one.part.label}, {version}: gain over the original's, in standard errors"] = readings.in_errors(more)
+            numbers[f"{one.part.label}, {version}: gain over the original's, in standard errors"] = readings.in_errors(
+                more
+            )
     best = one.curves[:, one.versions.index("original")].mean(axis=0).max()
     return numbers | {f"{one.part.label}, original: best accuracy": float(best)}
 

@@ -115,7 +115,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     the paper does not name, are swept, and every choice counts.
     """
     cells = [
-        cell for case in settings.cases for trained in settings.trained for cell in _cells(settings, case, trained, key)
+        cell
+        for case in settings.cases
+        for trained in settings.trained
+        for cell in _cells(settings, case, trained, key)
     ]
     judged = [cell for cell in cells if cell.overfits]
     void = "" if judged else "the test accuracy declines by 0.02 in no run: there is no point of overfit"
@@ -278,7 +281,9 @@ def _figure(cells: list[Cell], overfit: int) -> fig.Figure:
         names = [cell.label.rsplit(", ", 1)[1] for cell in some]
         for kind, label in (("consistency", "consistency, test images"), ("test", "test accuracy")):
             curves = [cell.consistency["test"] if kind == "consistency" else cell.test for cell in some]
-            marks = [fig.measured(c.epochs, y, n, i) for i, (c, y, n) in enumerate(zip(some, curves, names, strict=True))]
+            marks = [
+                fig.measured(c.epochs, y, n, i) for i, (c, y, n) in enumerate(zip(some, curves, names, strict=True))
+            ]
             panels.append(fig.Panel(tuple(marks), "epoch", label, group, x_scale="log"))
     return fig.Figure(
         tuple(panels),
