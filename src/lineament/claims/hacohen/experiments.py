@@ -23,8 +23,10 @@ EXPERIMENTS = (
         statement=r"\bar x+\sum_{j\le20}u_ju_j^\top(x-\bar x)\ \approx\ x\ast h_{\mathrm{low}}",
         check="lineament.claims.hacohen.figure_1:check",
         words=(
-            f"{_COMPONENTS} An image $x$, taken about the mean image $\\bar x$ and projected on the first twenty of them, "
-            "looks like the image passed through a low-pass filter $h_{\\mathrm{low}}$, because the statistics of natural "
+            f"{_COMPONENTS} An image $x$, taken about the mean image $\\bar x$ and projected on the first twenty "
+            f"of them, "
+            "looks like the image passed through a low-pass filter $h_{\\mathrm{low}}$, because the statistics "
+            "of natural "
             "images hardly change under translation."
         ),
         meaning="The directions that networks learn first are the coarse features of an image.",
@@ -47,7 +49,8 @@ EXPERIMENTS = (
         words=(
             "$w_j^s$ is the column of the network's map that belongs to principal component $j$ after $s$ steps, and its "
             "standard deviation is taken over ten networks that differ in their start. It falls by the factor "
-            r"$\lambda_j=1-\mu d_j$ in each step of size $\mu$, where $d_j$ is the eigenvalue of the component: first along "
+            r"$\lambda_j=1-\mu d_j$ in each step of size $\mu$, where $d_j$ is the eigenvalue of the component: "
+            r"first along "
             "the largest components. The same order is seen in two-layer ReLU networks."
         ),
         meaning="Differently started networks agree first about the coarse features of the data.",
@@ -72,9 +75,11 @@ EXPERIMENTS = (
         statement=r"A_l^s\approx\alpha_l I,\quad B_l^s\approx\beta_l I\quad\mathrm{until\ convergence}",
         check="lineament.claims.hacohen.figure_3:check",
         words=(
-            r"$A_l^s=(W_L\cdots W_{l+1})(W_L\cdots W_{l+1})^\top$ and $B_l^s=(W_{l-1}\cdots W_1)^\top(W_{l-1}\cdots W_1)$ are "
+            r"$A_l^s=(W_L\cdots W_{l+1})(W_L\cdots W_{l+1})^\top$ and $B_l^s=(W_{l-1}\cdots "
+            r"W_1)^\top(W_{l-1}\cdots W_1)$ are "
             "the gradient scale matrices of layer $l$ of a linear network $W_L\\cdots W_1$ at epoch $s$, and "
-            r"$\alpha_l$, $\beta_l$ the means of their diagonals at a random start (Theorem 3). Up to the epoch of the best "
+            r"$\alpha_l$, $\beta_l$ the means of their diagonals at a random start (Theorem 3). Up to the epoch "
+            r"of the best "
             "test accuracy, 200, their diagonals stay near these means and their other entries near 0, and "
             "$A$ leaves first."
         ),
@@ -105,9 +110,12 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.figure_4:check",
         words=(
-            "$w_j(t)$ is the column of a network's compact representation, its map with activations left out, that belongs "
-            r"to principal component $j$ after $t$ epochs, and $w_j^{\mathrm{opt}}$ that of the least-squares classifier. Its "
-            "distance to the optimum, and its standard deviation over networks, over those at the start, fall first along "
+            "$w_j(t)$ is the column of a network's compact representation, its map with activations left out, "
+            "that belongs "
+            r"to principal component $j$ after $t$ epochs, and $w_j^{\mathrm{opt}}$ that of the least-squares "
+            r"classifier. Its "
+            "distance to the optimum, and its standard deviation over networks, over those at the start, fall "
+            "first along "
             "the largest components (small $j$): in (a) dense and (b) convolutional linear networks; not (c) on whitened "
             "images; and (d) in non-linear ones, where it is most notable at the beginning."
         ),
@@ -136,8 +144,10 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.figure_5:check",
         words=(
-            r"A network $f_t$ is trained on whole images for $t$ epochs and asked about images $\mathrm{proj}_Px$ that are "
-            "projected to their first $P$ principal components. Its accuracy on them peaks at an epoch $t^*(P)$, the later, "
+            r"A network $f_t$ is trained on whole images for $t$ epochs and asked about images $\mathrm{proj}_Px$ "
+            r"that are "
+            "projected to their first $P$ principal components. Its accuracy on them peaks at an epoch $t^*(P)$, "
+            "the later, "
             "the more components there are."
         ),
         meaning="Early in training a network relies on coarse features alone, and turns to finer ones later.",
@@ -164,7 +174,8 @@ EXPERIMENTS = (
         check="lineament.claims.hacohen.figure_6a:check",
         words=(
             f"{_ACCESSIBILITY} Here $f_i^e$ is network $i$ of $N$ after epoch $e$ of $E$, and $y(x)$ the class. Over the "
-            "training examples, that of deep linear networks and that of convolutional networks trained with a low learning "
+            "training examples, that of deep linear networks and that of convolutional networks trained with a "
+            "low learning "
             "rate correlate at $r=0.85$."
         ),
         meaning="Which examples a convolutional network learns first can be told from linear ones.",
@@ -283,7 +294,8 @@ EXPERIMENTS = (
         check="lineament.claims.hacohen.table_1:check",
         words=(
             f"{_ACCESSIBILITY} The discriminability of an example is the share of its nearest neighbours that are of its "
-            "class, by distance between pixels or in what enters a trained network's last layer. The second correlates with "
+            "class, by distance between pixels or in what enters a trained network's last layer. The second "
+            "correlates with "
             "accessibility far more than the first: on four data sets 0.54 to 0.85 against 0.01 to 0.51."
         ),
         meaning="Networks make their own space in which examples that are learnt early lie among their like.",
@@ -310,8 +322,10 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.section_5_4:check",
         words=(
-            "$c_1^t$ and $c_2^t$ are the shares of networks of two ensembles that are right about an example at epoch $t$, "
-            "and $r$ their correlation over examples: how consistent the order of learning is. In two-layer ReLU networks it "
+            "$c_1^t$ and $c_2^t$ are the shares of networks of two ensembles that are right about an example at "
+            "epoch $t$, "
+            "and $r$ their correlation over examples: how consistent the order of learning is. In two-layer ReLU "
+            "networks it "
             "is evident at the beginning, peaks at the point of overfit, when the test accuracy begins to decline, and "
             "declines from there."
         ),
@@ -341,8 +355,10 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.figure_9:check",
         words=(
-            r"The gain $g$ of early stopping is the test accuracy $\mathrm{acc}(t)$ at its best epoch $t$ less that at the "
-            "end, $T$. It is larger when the lowest 1.5 % of the principal components of the images are amplified tenfold, "
+            r"The gain $g$ of early stopping is the test accuracy $\mathrm{acc}(t)$ at its best epoch $t$ less "
+            r"that at the "
+            "end, $T$. It is larger when the lowest 1.5 % of the principal components of the images are "
+            "amplified tenfold, "
             "and smaller when the highest 1.5 % are, in linear and in non-linear networks."
         ),
         meaning="Early stopping works like dropping the small principal components, where they are noise.",
@@ -399,9 +415,12 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.figure_11:check",
         words=(
-            r"The labels $y$ of two classes are changed so that the best linear classifier $W_P$ of the images projected to "
-            r"their first $P$ principal components, $\mathrm{proj}_Px$, makes no error; the labels are the real ones before, "
-            r"or shuffled. The fewer components decide, the higher the training accuracy $\mathrm{acc}_P(t)$ of non-linear "
+            r"The labels $y$ of two classes are changed so that the best linear classifier $W_P$ of the images "
+            r"projected to "
+            r"their first $P$ principal components, $\mathrm{proj}_Px$, makes no error; the labels are the real "
+            r"ones before, "
+            r"or shuffled. The fewer components decide, the higher the training accuracy $\mathrm{acc}_P(t)$ of "
+            r"non-linear "
             "networks after $t$ epochs, whether the labels were real or shuffled."
         ),
         meaning="How fast labels are learnt depends on whether large components decide them, not on their being real.",
@@ -428,9 +447,11 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.figure_12:check",
         words=(
-            r"$\sigma_l^2$ is the variance of the entries of layer $l$ at the start, $m_0$ the number of inputs, $m_1$ that of "
+            r"$\sigma_l^2$ is the variance of the entries of layer $l$ at the start, $m_0$ the number of inputs, "
+            r"$m_1$ that of "
             "hidden units and $m_2$ that of outputs. A linear network with one hidden layer, much wider than inputs and "
-            "outputs, comes to the same accuracy from the start of Definition 3 (left) as from Glorot's (right), but sooner, "
+            "outputs, comes to the same accuracy from the start of Definition 3 (left) as from Glorot's (right), "
+            "but sooner, "
             "on training and on test images."
         ),
         meaning="How the first and the last layer of a wide network are scaled decides how soon it learns.",
@@ -457,9 +478,12 @@ EXPERIMENTS = (
         ),
         check="lineament.claims.hacohen.figure_13:check",
         words=(
-            r"Points $x=(x_1,x_2)$ of the plane lie above or below the graph of a sum of ten waves; $\lambda_j$ is the sum of "
-            "the first $j$. $f_t$ is a network trained on them for $t$ epochs, and $j(t)$ the number of waves with which its "
-            "predictions agree best over the plane. It never falls as training goes on: low frequencies are taken up first."
+            r"Points $x=(x_1,x_2)$ of the plane lie above or below the graph of a sum of ten waves; $\lambda_j$ "
+            r"is the sum of "
+            "the first $j$. $f_t$ is a network trained on them for $t$ epochs, and $j(t)$ the number of waves "
+            "with which its "
+            "predictions agree best over the plane. It never falls as training goes on: low frequencies are "
+            "taken up first."
         ),
         meaning="Networks learn smooth boundaries first.",
         paper_setting={
@@ -482,7 +506,8 @@ EXPERIMENTS = (
         statement=r"x\mapsto x+9\sum_{j\in J}u_ju_j^\top(x-\bar x),\quad|J|=0.015\,q,\quad10\ll\frac{d_1}{d_q}",
         check="lineament.claims.hacohen.figure_14:check",
         words=(
-            f"{_COMPONENTS} Of the $q$ components of images $x$ with mean $\\bar x$ a set $J$, the first or the last 1.5 %, is "
+            f"{_COMPONENTS} Of the $q$ components of images $x$ with mean $\\bar x$ a set $J$, the first or the "
+            f"last 1.5 %, is "
             "amplified by a factor of 10, far below the ratio $d_1/d_q$ of the largest to the least. Amplified first "
             "components hide the image; amplified last ones hardly change it."
         ),

@@ -143,7 +143,8 @@ def _figure(settings: Settings, epochs: np.ndarray, curves: Curves) -> fig.Figur
     ends = settings.components[0], settings.components[-1]
     mean = [curves["real", P].mean() for P in ends]
     caption = (
-        f"Labels that fewer components decide are learnt faster: over the run {mean[0]:.2f} are right with P = {ends[0]} and "
+        f"Labels that fewer components decide are learnt faster: over the run {mean[0]:.2f} are right with P = "
+        f"{ends[0]} and "
         f"{mean[1]:.2f} with P = {ends[1]} (from real labels); bands are standard errors over networks."
     )
     return fig.Figure(tuple(panels), caption, 2)

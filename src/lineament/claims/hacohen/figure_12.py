@@ -46,7 +46,7 @@ class Runs(NamedTuple):
 
 @sizes(
     quick=Settings(
-        data="photographs", widths=(8, 64), step_sizes=(0.003, 0.01, 0.03), networks=30, batch=20, steps=400,
+        data="photographs", widths=(8, 16), step_sizes=(0.003, 0.01, 0.03), networks=60, batch=20, steps=400,
         records=80, levels=(0.5, 0.75, 0.9), smoothed_over=3,
     ),
     full=Settings(
@@ -212,7 +212,8 @@ def _caption(numbers: dict[str, float], widths: tuple[int, ...]) -> str:
         numbers[f"m = {times}q, training accuracy, equal step: steps, Definition 3 over Glorot"] for times in widths
     ]
     return (
-        f"To one training accuracy at equal step Definition 3 takes {ratio[0]:.2f} of Glorot's steps at m = {widths[0]}q, "
+        f"To one training accuracy at equal step Definition 3 takes {ratio[0]:.2f} of Glorot's steps at m = "
+        f"{widths[0]}q, "
         f"and {ratio[-1]:.2f} at m = {widths[-1]}q."
     )
 

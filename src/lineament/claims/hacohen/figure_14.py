@@ -45,14 +45,21 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         shown.append((f"{name} {number} components × {settings.factor:g}", changed))
     d, last, first = components.variances, float(alike["last"].mean()), float(alike["first"].mean())
     caption = (
-        f"Amplified first components blur the images (r = {first:.2f} with the original); amplified last components, tiny "
+        f"Amplified first components blur the images (r = {first:.2f} with the original); amplified last "
+        f"components, tiny "
         f"before, leave them as they are (r = {last:.2f})."
     )
     return Evidence(
         checks=[
-            at_least("d₁/d_q over the factor", d[0] / d[-1] / settings.factor, 100, "“significantly smaller”: a hundredth"),
-            at_least("mean correlation with the original, last amplified", last, 0.9, "nine tenths, set before these runs"),
-            at_most("the same, first amplified, over last amplified", first / last, 1, "the order that the pictures show"),
+            at_least(
+                "d₁/d_q over the factor", d[0] / d[-1] / settings.factor, 100, "“significantly smaller”: a hundredth"
+            ),
+            at_least(
+                "mean correlation with the original, last amplified", last, 0.9, "nine tenths, set before these runs"
+            ),
+            at_most(
+                "the same, first amplified, over last amplified", first / last, 1, "the order that the pictures show"
+            ),
         ],
         numbers={"d₁/d_q": float(d[0] / d[-1]), "correlation with the original, first amplified": first},
         settings=task.sizes | {"components": components.count},
@@ -62,7 +69,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "measure": "correlation over pixels of a test image with its changed self",
         },
         figure=fig.Figure(tuple(fig.Panel((fig.image(strip(x, task), label),)) for label, x in shown), caption, 3),
-    )  # fmt: skip
+    )
 
 
 def _amplified(rows: np.ndarray, task: Task, components: data.Components, part: slice, factor: float) -> np.ndarray:

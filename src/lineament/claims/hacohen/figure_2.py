@@ -60,11 +60,19 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     return Evidence(
         checks=[
             *(
-                at_least(f"rank correlation of j with the spread left, {name}, lower end", one.spearman_interval[0], 0.0, bar)
+                at_least(
+                    f"rank correlation of j with the spread left, {name}, lower end",
+                    one.spearman_interval[0],
+                    0.0,
+                    bar,
+                )
                 for name, one in orders.items()
             ),
             at_most(
-                "gap of the linear spread to eq. 10, over the first spread", gap, 1e-9, "double precision over 1000 steps"
+                "gap of the linear spread to eq. 10, over the first spread",
+                gap,
+                1e-9,
+                "double precision over 1000 steps",
             ),
         ],
         numbers={f"rank correlation, {name}": one.spearman for name, one in orders.items()}
@@ -89,7 +97,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "The spread of linear networks dies out; that of ReLU networks, read off without their activation, levels "
             "off: they do not come to one map."
         ],
-    )  # fmt: skip
+    )
 
 
 def _linear_spread(
@@ -154,7 +162,8 @@ def _figure(
     panels.append(fig.Panel(tuple(marks), "epoch + 1", label, "two layers, ReLU", "log"))
     left = linear[-1, 0] / linear[0, 0], linear[-1, settings.shown[-1] - 1] / linear[0, settings.shown[-1] - 1]
     caption = (
-        f"The spread over {settings.networks} networks falls first along the largest components: at the end {left[0]:.1g} of "
+        f"The spread over {settings.networks} networks falls first along the largest components: at the end "
+        f"{left[0]:.1g} of "
         f"it is left along the first and {left[1]:.2g} along number {settings.shown[-1]} (linear)."
     )
     return fig.Figure(tuple(panels), caption, 2)

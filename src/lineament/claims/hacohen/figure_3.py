@@ -98,7 +98,7 @@ class Cell(NamedTuple):
 
 @sizes(quick=QUICK, full=FULL)
 def check(settings: Settings, key: jax.Array) -> Evidence:
-    """Ten five-layer linear networks for each start, dropout and step size: diagonals of A and B, and their other entries.
+    """Ten five-layer linear networks for each start, dropout and step size: the entries of A and B along training.
 
     The paper sees both stay at α_l and β_l up to epoch 200, where its networks reach their best test accuracy, with A
     leaving first. It names Glorot's start and dropout 0.5, and no step size; what it does say is that the best test
@@ -126,7 +126,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         figure=_figure(cells, (judged or own)[0], epochs),
         remarks=[
             "What moves A first is the start's own map dying away, of order q/m; what is learnt then adds its square. "
-            "At larger steps the best test accuracy comes earlier in epochs and later in distance, and A has moved by more.",
+            "At larger steps the best test accuracy comes earlier in epochs and later in distance, and A has "
+            "moved by more.",
         ],
     )
 
@@ -144,12 +145,28 @@ def _checks(judged: list[Cell], low: int, high: int) -> list[Check]:
     further = min(ahead, key=readings.in_errors, default=np.zeros(2))
     off_diagonal = lambda cell: np.abs(cell.summary[:, : cell.best + 1, ..., 2].mean(axis=0)).max()  # noqa: E731
     return [
-        at_most("mean diagonal of A₂ off α₂, up to the best test accuracy", worst(lambda c: c.off(0)[1]), 0.1, TENTH, void=void),
-        at_most("mean diagonal of A₄ off α₄, up to the best test accuracy", worst(lambda c: c.off(0)[3]), 0.1, TENTH, void=void),
-        at_most("mean diagonal of B off β, any layer, up to there", worst(lambda c: c.off(1).max()), 0.1, TENTH, void=void),
-        at_most("mean off-diagonal entry over the diagonal's mean, any layer", worst(off_diagonal), 0.1, TENTH, void=void),
+        at_most(
+            "mean diagonal of A₂ off α₂, up to the best test accuracy",
+            worst(lambda c: c.off(0)[1]),
+            0.1,
+            TENTH,
+            void=void,
+        ),
+        at_most(
+            "mean diagonal of A₄ off α₄, up to the best test accuracy",
+            worst(lambda c: c.off(0)[3]),
+            0.1,
+            TENTH,
+            void=void,
+        ),
+        at_most(
+            "mean diagonal of B off β, any layer, up to there", worst(lambda c: c.off(1).max()), 0.1, TENTH, void=void
+        ),
+        at_most(
+            "mean off-diagonal entry over the diagonal's mean, any layer", worst(off_diagonal), 0.1, TENTH, void=void
+        ),
         readings.shown("how much further A₂'s diagonal moved than B₄'s, over α₂", further, 0.01, void=void),
-    ]  # fmt: skip
+    ]
 
 
 def _numbers(cells: list[Cell], epochs: np.ndarray) -> dict[str, float]:

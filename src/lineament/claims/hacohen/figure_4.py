@@ -112,7 +112,7 @@ FULL = Settings(
 
 @sizes(quick=QUICK, full=FULL)
 def check(settings: Settings, key: jax.Array) -> Evidence:
-    """Distance to the optimum and spread over networks by groups of components: dense, convolutional, whitened, non-linear.
+    """Distance to the optimum and spread over networks by groups of components, in four kinds of networks.
 
     Weights are read off the compact representation, relative to their start, and averaged over groups of components up
     to those that together hold 99 % of the variance: the paper says that the lowest hardly change. In the linear

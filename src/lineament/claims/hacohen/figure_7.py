@@ -132,7 +132,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     return Evidence(
         checks=checks,
         printed=printed,
-        correction=r"c_{\mathrm{white}}<c;\quad (c-c_{\mathrm{white}})_{\mathrm{fastest}\ 20\%}>(c-c_{\mathrm{white}})_{\mathrm{all}}"
+        correction=r"c_{\mathrm{white}}<c;\quad (c-c_{\mathrm{white}})_{\mathrm{fastest}\ 20\%}>"
+        r"(c-c_{\mathrm{white}})_{\mathrm{all}}"
         r"\ \mathrm{where\ the\ two\ ensembles\ compared\ choose\ the\ fastest}",
         numbers=numbers,
         settings={"data": settings.data, "whitening": "ZCA"},
@@ -140,7 +141,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         figure=_figure(found),
         remarks=[
             "Chosen by the two ensembles that are compared, the fastest examples lose more by whitening than all do, as "
-            "printed. That is the choice at work: of examples taken for a high sum of two scores, one score is high where "
+            "printed. That is the choice at work: of examples taken for a high sum of two scores, one score is "
+            "high where "
             "the other is low, the more so the less the two agree."
         ],
     )

@@ -267,7 +267,8 @@ def _figure(found: list[Gains], share: float, numbers: dict[str, float]) -> fig.
     held = numbers[f"share of the variance in the {low(share)}"]
     return fig.Figure(
         tuple(panels),
-        f"Test accuracy with {share:.1%} of the components amplified tenfold; the lowest hold {held:.1g} of the variance. "
+        f"Test accuracy with {share:.1%} of the components amplified tenfold; the lowest hold {held:.1g} of the "
+        f"variance. "
         "Bands are standard errors over networks.",
         2,
     )

@@ -82,10 +82,10 @@ class Cell(NamedTuple):
 
 
 QUICK = Settings(
-    cases=tuple(Case(f"natural-gaussian {draw}", (0.05,), 200, 60, 50) for draw in (1, 2, 3)),
+    cases=tuple(Case(f"natural-gaussian {draw}", (0.05,), 150, 50, 50) for draw in (1, 2, 3, 4, 5)),
     trained=("both layers", "first layer"),
     networks=10,
-    hidden=64,
+    hidden=32,
     smoothed_over=5,
 )
 FULL = Settings(
@@ -250,7 +250,8 @@ def _numbers(cells: list[Cell]) -> dict[str, float]:
 def _remarks(cells: list[Cell], judged: list[Cell]) -> list[str]:
     peaked = [c for c in cells if np.argmax(c.consistency["test"]) < len(c.epochs) - 1 and c.decline("test") >= 2]
     sentence = (
-        f"The consistency on test images has a peak, from which it falls by two standard errors or more, in {len(peaked)} "
+        f"The consistency on test images has a peak, from which it falls by two standard errors or more, in "
+        f"{len(peaked)} "
         f"of {len(cells)} runs"
     )
     if peaked:
@@ -287,6 +288,7 @@ def _figure(cells: list[Cell], overfit: int) -> fig.Figure:
             panels.append(fig.Panel(tuple(marks), "epoch", label, group, x_scale="log"))
     return fig.Figure(
         tuple(panels),
-        f"Consistency of the order of learning, and test accuracy, which declines by 0.02 in {overfit} of {len(cells)} runs.",
+        f"Consistency of the order of learning, and test accuracy, which declines by 0.02 in {overfit} of "
+        f"{len(cells)} runs.",
         2,
     )

@@ -67,16 +67,20 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     In the last layer the share is averaged over networks at the end of training. On every data set, and with every
     number of neighbours, which the paper does not state, the correlation there must come to the least that the paper
     prints, 0.54, and exceed that among pixels by the least printed gain, 0.26, both less two standard errors over
-    examples. Of the paper's data sets only small mammals are at hand, not ImageNet-20, CIFAR-100 or STL-10; CIFAR-10 stands
-    in at full size.
+    examples. Of the paper's data sets only small mammals are at hand, not ImageNet-20, CIFAR-100 or STL-10; CIFAR-10
+    stands in at full size.
     """
     found = [one for name in settings.data for one in _correlations(settings, name, key)]
     weakest = min(found, key=lambda one: one.last_layer.pearson_interval[1])
     least = min(found, key=lambda one: one.gain + 2 * one.error)
     checks: list[Check] = [
-        at_least("correlation in the last layer, upper end, any choice", weakest.last_layer.pearson_interval[1], 0.54, LEAST),
-        at_least("last layer less pixels, plus two standard errors, any choice", least.gain + 2 * least.error, 0.26, GAIN),
-    ]  # fmt: skip
+        at_least(
+            "correlation in the last layer, upper end, any choice", weakest.last_layer.pearson_interval[1], 0.54, LEAST
+        ),
+        at_least(
+            "last layer less pixels, plus two standard errors, any choice", least.gain + 2 * least.error, 0.26, GAIN
+        ),
+    ]
     numbers = {}
     for one in found:
         for place, r in (("pixels", one.pixels), ("last layer", one.last_layer)):
