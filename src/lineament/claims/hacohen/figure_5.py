@@ -69,7 +69,7 @@ class Peaks(NamedTuple):
 
 QUICK = Settings(
     cases=(
-        Case("(a)", "photographs", "small", "elu", (1, 3, 10, 30), 12, 40, 1, 0.1, "Glorot", True),
+        Case("(a)", "photographs", "small", "elu", (1, 3, 10, 30), 16, 40, 1, 0.1, "Glorot", True),
     ),
     batch=100,
     asked=200,
