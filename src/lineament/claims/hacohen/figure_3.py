@@ -44,7 +44,7 @@ QUICK = Settings(
     networks=10,
     starts=("Glorot",),
     dropouts=(0.5, 0.0),
-    step_sizes=(0.01,),
+    step_sizes=(0.005, 0.01),
     square_loss_step_sizes=(0.01,),
     batch=50,
     epochs=(0, 1, 2, 3, 5, 7, 10, 14, 20, 26, 33, 40),
@@ -310,7 +310,7 @@ def _figure(cells: list[Cell], shown: Cell, epochs: np.ndarray) -> fig.Figure:
         marks.append(
             fig.reference([min(c.step_size for c in kept), max(c.step_size for c in kept)], [0.1, 0.1], "a tenth")
         )
-        panels.append(fig.Panel(tuple(marks), "step size", name, "up to the best test accuracy", "log", "log"))
+        panels.append(fig.Panel(tuple(marks), "step size", name, "up to the best test accuracy", "log"))
     moved = shown.off(0)[1], shown.off(1).max()
     return fig.Figure(
         tuple(panels),

@@ -275,20 +275,22 @@ def _protocol(settings: Settings) -> dict[str, str]:
 
 
 def _figure(cells: list[Cell], overfit: int) -> fig.Figure:
-    """Consistency on test images and accuracies, one panel of each for every data set and layers trained."""
+    """Consistency on test and on training images and test accuracies, a row for each choice of the layers trained."""
     panels = []
-    for group in dict.fromkeys(cell.label.rsplit(", ", 1)[0] for cell in cells):
-        some = [cell for cell in cells if cell.label.startswith(group + ",")]
-        names = [cell.label.rsplit(", ", 1)[1] for cell in some]
-        for kind, label in (("consistency", "consistency, test images"), ("test", "test accuracy")):
-            curves = [cell.consistency["test"] if kind == "consistency" else cell.test for cell in some]
-            marks = [
-                fig.measured(c.epochs, y, n, i) for i, (c, y, n) in enumerate(zip(some, curves, names, strict=True))
-            ]
-            panels.append(fig.Panel(tuple(marks), "epoch", label, group, x_scale="log"))
+    for trained in dict.fromkeys(cell.trained for cell in cells):
+        some = [cell for cell in cells if cell.trained == trained]
+        names = [cell.label.replace(f"{trained}, ", "") for cell in some]
+        for label, curves in (
+            ("consistency, test images", [cell.consistency["test"] for cell in some]),
+            ("consistency, training images", [cell.consistency["training"] for cell in some]),
+            ("test accuracy", [cell.test for cell in some]),
+        ):
+            lines = zip(some, curves, names, strict=True)
+            marks = tuple(fig.measured(cell.epochs, y, name, i) for i, (cell, y, name) in enumerate(lines))
+            panels.append(fig.Panel(marks, "epoch", label, f"{trained} trained", x_scale="log"))
     return fig.Figure(
         tuple(panels),
         f"Consistency of the order of learning, and test accuracy, which declines by 0.02 in {overfit} of "
         f"{len(cells)} runs.",
-        2,
+        3,
     )
