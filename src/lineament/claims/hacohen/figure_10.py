@@ -121,6 +121,7 @@ def _times(settings: Settings, case: Case, task: Task, key: jax.Array) -> Times:
         start=start(net, "Glorot"),
         key=key,
         batch=case.batch,
+        on_divergence="keep",
         precision=settings.precision,
     )
     slices = by_epochs.cell_slices(4, settings.networks)

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import numpy as np
 
-from ... import data
+from ... import data, models
 from ...data import tasks
 from ...data.tasks import Task
 from ...evidence import Check, Evidence, at_least
@@ -163,7 +163,7 @@ def _task(settings: Settings, case: Case, key: jax.Array) -> Task:
 def _drops(settings: Settings, case: Case, key: jax.Array) -> list[Drop]:
     task = _task(settings, case, key)
     white = data.fit(task.X).whiten(task.X).astype(np.float32)
-    net: Any = dense(task, ()) if case.architecture == "dense" else convolutional(task, case.architecture, _elu(case))
+    net: Any = dense(task, ()) if case.architecture == "dense" else _network(task, case.architecture)
     right = []
     for images in (task.X, white):  # one after the other: both at once would need the memory twice
         history = by_epochs.learn(
@@ -176,6 +176,7 @@ def _drops(settings: Settings, case: Case, key: jax.Array) -> list[Drop]:
             start=start(net, case.start),
             key=key,
             batch=case.batch,
+            on_divergence="keep",
             precision=settings.precision,
         )
         right.append(history.right(task.labels))
@@ -186,9 +187,10 @@ def _drops(settings: Settings, case: Case, key: jax.Array) -> list[Drop]:
     return [drop for name, until in pairs for drop in drops_of(right, until, name, settings.fastest)]
 
 
-def _elu(case: Case) -> Literal["elu", "relu"]:
-    """VGG-19 has ReLU by its authors; st-VGG and the small network ELU."""
-    return "relu" if case.architecture == "VGG-19" else "elu"
+def _network(task: Task, architecture: Architecture) -> models.ConvNet:
+    """VGG-19 with the ReLU and the dropout of its authors; others with ELU."""
+    vgg = architecture == "VGG-19"
+    return convolutional(task, architecture, "relu" if vgg else "elu", dropout=vgg)
 
 
 def drops_of(right: list[np.ndarray], until: tuple[int, int], name: str, fastest: float) -> list[Drop]:
