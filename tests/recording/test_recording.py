@@ -66,7 +66,7 @@ def test_joining_fills_layers_that_come_late_or_shrink():
     both = join([first, second])
     np.testing.assert_array_equal(both.spectra["a"], [[3, 2, 1], [4, np.nan, np.nan]])
     np.testing.assert_array_equal(both.spectra["b"], [[np.nan], [5]])
-    with pytest.raises(ValueError, match="outputs must keep their shape"):
+    with pytest.raises(ValueError, match="outputs must keep the shape"):
         join([first, Recording([1], np.zeros((1, 3, 1)))])
 
 
@@ -137,7 +137,7 @@ def test_an_unwritable_path_is_named(tmp_path):
         ({"outputs": np.zeros((3, 3, 2))}, "outputs must be"),
         ({"outputs": None, "predictions": np.zeros((2, 3))}, "predictions must be whole numbers"),
         ({"labels": [0, 1]}, "labels must be one per probe example, 3"),
-        ({"labels": [0, 1, 2]}, "classes from 0 to 1; they run from 0 to 2"),
+        ({"labels": [0, 1, 2]}, "classes from 0 to 1; got 0 to 2"),
         ({"labels": [0.5, 1, 2]}, "finite targets of shape"),
         ({"inputs": np.zeros((2, 5))}, "inputs must hold the 3"),
         ({"loss": [1.0]}, "loss must have one entry for each of the 2"),

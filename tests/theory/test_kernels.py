@@ -163,7 +163,8 @@ def test_the_grid_is_quadrature(name, equal):
     if equal:
         x, y = (np.sqrt(40) * z / np.linalg.norm(z, axis=1, keepdims=True) for z in (x, y))
     p, q, c = np.mean(x**2, axis=1), np.mean(y**2, axis=1), x @ y.T / 40
-    found = grid_dual(NAMED[name], p, q, c)
+    theta = np.arccos(c / np.sqrt(p[:, None] * q))
+    found = grid_dual(NAMED[name], np.sqrt(p), np.sqrt(q), theta)
     rows, columns = rng.integers(200, size=50), rng.integers(150, size=50)
     exact = quadrature_dual(name, p[rows], q[columns], c[rows, columns])
     np.testing.assert_allclose(found.value[rows, columns], exact.value, atol=3e-10)

@@ -233,7 +233,7 @@ def test_a_folder_is_not_overwritten_or_mixed(tmp_path):
     with pytest.raises(ValueError, match="resume=True needs a path that holds a recording"):
         Recorder(x, y, path=tmp_path, resume=True)
     Recorder(x, y, path=tmp_path)(model, 0)
-    with pytest.raises(ValueError, match="holds a recording already: go on with resume=True"):
+    with pytest.raises(ValueError, match="holds one: go on with resume=True"):
         Recorder(x, y, path=tmp_path)
     with pytest.raises(ValueError, match="probe_inputs must be those of the recording"):
         Recorder(x + 1, y, path=tmp_path, resume=True)
@@ -346,7 +346,7 @@ def test_bad_calls_are_refused():
     recorder = Recorder(x, torch.tensor([0, 1, 2, 5]))
     with pytest.raises(ValueError, match="nothing was recorded yet"):
         _ = recorder.recording
-    with pytest.raises(ValueError, match="classes from 0 to 2; they run from 0 to 5"):
+    with pytest.raises(ValueError, match="classes from 0 to 2; got 0 to 5"):
         recorder(nn.Linear(3, 3), 0)
     with pytest.raises(ValueError, match=r"model must be a torch\.nn\.Module; got function"):
         recorder(lambda x: x, 0)
@@ -354,7 +354,7 @@ def test_bad_calls_are_refused():
         Recorder(x)(nn.Unflatten(1, (3, 1)), 0)
     fine = Recorder(x)
     fine(nn.Linear(3, 3), 0)
-    with pytest.raises(ValueError, match="keep the number of its outputs, 3; it gave 2 at step 1"):
+    with pytest.raises(ValueError, match="keep the number of its outputs, 3; got 2 at step 1"):
         fine(nn.Linear(3, 2), 1)
     with pytest.raises(ValueError, match="step must be finite and larger"):
         fine(nn.Linear(3, 3), 0)

@@ -55,26 +55,29 @@ def read_cifar10(folder: str | Path, partial: bool = False) -> Images:
         partial: Whether to make do with the training batches that are there, at least one.
     """
     folder = Path(folder)
-    present = [name for name in TRAIN if (folder / name).is_file()]
-    missing = [name for name in (*TRAIN, TEST) if not (folder / name).is_file()]
-    if missing and not (partial and present and TEST not in missing):
-        hint = "" if partial or not present or TEST in missing else "; partial=True uses the batches that are there"
-        raise FileNotFoundError(f"{folder} lacks {', '.join(missing)} of CIFAR-10{hint}")
-    batches = [read_records(folder / name, 1) for name in present]
-    labels = np.concatenate([label[:, 0] for label, _ in batches])
-    test_labels, test = read_records(folder / TEST, 1)
-    for name, found in (("training", labels), ("test", test_labels)):
-        if found.max() > 9:
-            raise ValueError(f"{folder} is not CIFAR-10: a {name} label is {found.max()}")
+    present = _batches(folder, partial)
     name = "CIFAR-10" if len(present) == len(TRAIN) else f"CIFAR-10, {len(present)} of {len(TRAIN)} batches"
-    return Images(
-        unit(np.concatenate([pixels for _, pixels in batches])),
-        labels.astype(np.int64),
-        unit(test),
-        test_labels[:, 0].astype(np.int64),
-        CIFAR10,
-        name,
+    return Images(*_ten_classes(folder, present), *_ten_classes(folder, [TEST]), CIFAR10, name)
+
+
+def _batches(folder: Path, partial: bool) -> list[str]:
+    """The training batches that are there; refused if one is missing, or, where some may be, all or the test batch."""
+    missing = [name for name in (*TRAIN, TEST) if not (folder / name).is_file()]
+    enough = TEST not in missing and not set(TRAIN) <= set(missing)
+    if missing and not (partial and enough):
+        hint = "; partial=True uses the batches that are there" if enough else ""
+        raise FileNotFoundError(f"{folder} lacks {', '.join(missing)} of CIFAR-10{hint}")
+    return [name for name in TRAIN if name not in missing]
+
+
+def _ten_classes(folder: Path, files: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The images of some files of CIFAR-10, one after the other, and their labels."""
+    labels, pixels = (
+        np.concatenate(parts) for parts in zip(*(read_records(folder / f, 1) for f in files), strict=True)
     )
+    if labels.max() > 9:
+        raise ValueError(f"{folder} is not CIFAR-10: a label of {', '.join(files)} is {labels.max()}")
+    return unit(pixels), labels[:, 0].astype(np.int64)
 
 
 def read_two_classes(folder: str | Path, classes: tuple[str, str]) -> Images:

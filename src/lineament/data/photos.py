@@ -35,8 +35,7 @@ def photographs(
         names: Which photographs, at least two of `PHOTOGRAPHS`.
         seed: Of the choice of tiles and places.
     """
-    unknown = [name for name in names if name not in PHOTOGRAPHS]
-    if unknown or len(set(names)) != len(names) or len(names) < 2:
+    if not set(names) <= set(PHOTOGRAPHS) or len(set(names)) != len(names) or len(names) < 2:
         raise ValueError(f"names must be at least two different ones of {', '.join(PHOTOGRAPHS)}; got {tuple(names)}")
     if size < 2 or size > LARGEST:
         raise ValueError(f"size must be between 2 and {LARGEST} pixels; got {size}")

@@ -1,12 +1,20 @@
 """Checks of the arrays a recording is made of. Each error names the argument, what was given, and what is allowed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.floating]
 Courses = Mapping[str, ArrayLike]
+
+
+def steps(value: ArrayLike) -> NDArray[np.float64]:
+    """When each record was made: rising numbers (step,)."""
+    array = np.atleast_1d(np.asarray(value, np.float64))
+    if array.ndim != 1 or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
+        raise ValueError(f"steps must be rising finite numbers, one for each record; got {value}")
+    return array
 
 
 def outputs(name: str, value: ArrayLike, T: int) -> Floats:
@@ -18,6 +26,14 @@ def outputs(name: str, value: ArrayLike, T: int) -> Floats:
         raise ValueError(
             f"{name} must be (step, example) or (step, example, output) with {T} steps; got shape {np.shape(value)}"
         )
+    return array
+
+
+def linearised(value: ArrayLike, given: Floats | None, T: int) -> Floats:
+    """Outputs of a network's linearisation, of the shape of its outputs."""
+    array = outputs("linearised", value, T)
+    if given is None or given.shape != array.shape:
+        raise ValueError(f"linearised must have the shape of outputs; got {array.shape}")
     return array
 
 
@@ -46,18 +62,24 @@ def labels(value: ArrayLike, n: int, given: Floats | None) -> NDArray:
         raise ValueError(f"labels must be one per probe example, {n} of them; got shape {array.shape}")
     k = None if given is None else given.shape[2]
     whole = array.dtype == np.bool_ or np.issubdtype(array.dtype, np.integer)
+    # One output tells two classes apart: whole numbers beyond 0 and 1 are then targets.
     if whole and array.ndim == 1 and not (k == 1 and (array.min() < 0 or array.max() > 1)):
-        array = array.astype(np.int64)
-        if array.min() < 0 or (k is not None and k > 1 and array.max() >= k):
-            raise ValueError(
-                f"labels must be classes from 0{'' if k is None else f' to {k - 1}'}; "
-                f"they run from {array.min()} to {array.max()}"
-            )
-        return array
+        return _class_numbers(array.astype(np.int64), k)
+    return _targets(array, (n, k))
+
+
+def _class_numbers(array: NDArray[np.int64], k: int | None) -> NDArray[np.int64]:
+    if array.min() < 0 or (k is not None and k > 1 and array.max() >= k):
+        last = "" if k is None else f" to {k - 1}"
+        raise ValueError(f"labels must be classes from 0{last}; got {array.min()} to {array.max()}")
+    return array
+
+
+def _targets(array: NDArray, shape: tuple[int, int | None]) -> NDArray[np.float64]:
     targets = np.asarray(array, np.float64)
     targets = targets[:, None] if targets.ndim == 1 else targets
-    if targets.shape != (n, k) or not np.isfinite(targets).all():
-        raise ValueError(f"labels that are no classes must be finite targets of shape {(n, k)}; got {array.shape}")
+    if targets.shape != shape or not np.isfinite(targets).all():
+        raise ValueError(f"labels that are no classes must be finite targets of shape {shape}; got {array.shape}")
     return targets
 
 
@@ -70,14 +92,23 @@ def classes(given: Floats, truth: NDArray | None) -> NDArray[np.int64] | None:
     return np.argmax(given, axis=2)
 
 
+def loss(given: Iterable[float | None] | None, T: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The loss at each record, NaN where there is none, and whether there is one."""
+    values = [None] * T if given is None else list(given)
+    if len(values) != T:
+        raise ValueError(f"loss must have one entry for each of the {T} steps, None if not known; got {len(values)}")
+    known = np.array([value is not None for value in values], bool)
+    return np.array([np.nan if value is None else float(value) for value in values]), known
+
+
 def courses(name: str, given: Courses | None, T: int, ndim: int) -> dict[str, NDArray[np.float64]]:
     """A course for each name."""
     return {key: course(f"{name}[{key!r}]", value, T, ndim) for key, value in (given or {}).items()}
 
 
-def course(name: str, value: ArrayLike, T: int, ndim: int) -> NDArray[np.float64]:
-    """One array along the steps."""
-    array = np.asarray(value, np.float64)
+def course(name: str, value: ArrayLike | None, T: int, ndim: int) -> NDArray[np.float64]:
+    """One array along the steps; NaN where none is given."""
+    array = np.full(T, np.nan) if value is None else np.asarray(value, np.float64)
     if array.ndim != ndim or len(array) != T:
         raise ValueError(f"{name} must have {ndim} dimension(s), the first of {T} steps; got shape {array.shape}")
     return array

@@ -82,33 +82,23 @@ class Recording:
             between: Time between records.
             about: Texts to keep.
         """
-        self.steps = np.atleast_1d(np.asarray(steps, np.float64))
+        self.steps = accept.steps(steps)
         T = len(self.steps)
-        if self.steps.ndim != 1 or not np.isfinite(self.steps).all() or (np.diff(self.steps) <= 0).any():
-            raise ValueError(f"steps must be rising finite numbers, one for each record; got {steps}")
         if (outputs is None) == (predictions is None):
             raise ValueError("one of outputs and predictions must be given, the other follows from it")
         self.outputs = None if outputs is None else accept.outputs("outputs", outputs, T)
-        self.linearised = None if linearised is None else accept.outputs("linearised", linearised, T)
-        if self.linearised is not None and (self.outputs is None or self.outputs.shape != self.linearised.shape):
-            raise ValueError(f"linearised must have the shape of outputs; got {self.linearised.shape}")
-        given = None if predictions is None else accept.predictions(predictions, T)
-        n = (self.outputs if given is None else given).shape[1]  # type: ignore[union-attr]
-        self.inputs = None if inputs is None else accept.inputs(inputs, n)
-        self.labels = None if labels is None else accept.labels(labels, n, self.outputs)
-        self.predictions = given if self.outputs is None else accept.classes(self.outputs, self.labels)
-        values = [None] * T if loss is None else list(loss)
-        if len(values) != T:
-            raise ValueError(
-                f"loss must have one entry for each of the {T} steps, None if not known; got {len(values)}"
-            )
-        self.reported = np.array([value is not None for value in values], bool)
-        self.loss = np.array([np.nan if value is None else float(value) for value in values])
+        self.linearised = None if linearised is None else accept.linearised(linearised, self.outputs, T)
+        self.predictions = None if predictions is None else accept.predictions(predictions, T)
+        self.inputs = None if inputs is None else accept.inputs(inputs, self.examples)
+        self.labels = None if labels is None else accept.labels(labels, self.examples, self.outputs)
+        if self.outputs is not None:
+            self.predictions = accept.classes(self.outputs, self.labels)
+        self.loss, self.reported = accept.loss(loss, T)
         self.spectra = accept.courses("spectra", spectra, T, 2)
         self.unbalancedness = accept.courses("unbalancedness", unbalancedness, T, 1)
         self.gradients = accept.courses("gradients", gradients, T, 1)
-        self.seconds = accept.course("seconds", np.full(T, np.nan) if seconds is None else seconds, T, 1)
-        self.between = accept.course("between", np.full(T, np.nan) if between is None else between, T, 1)
+        self.seconds = accept.course("seconds", seconds, T, 1)
+        self.between = accept.course("between", between, T, 1)
         self.about = dict(about or {})
 
     def __len__(self) -> int:
@@ -199,14 +189,13 @@ class Recording:
         def every(courses: Mapping[str, NDArray]) -> dict[str, NDArray]:
             return {name: change(course) for name, course in courses.items()}
 
-        loss = np.array([x if known else None for x, known in zip(self.loss, self.reported, strict=True)], object)
         return Recording(
             change(self.steps),
             None if self.outputs is None else change(self.outputs),
             self.labels,
             self.inputs,
             predictions=change(self.predictions) if self.outputs is None and self.predictions is not None else None,
-            loss=change(loss),
+            loss=change(np.array(self._told, object)),
             spectra=every(self.spectra),
             unbalancedness=every(self.unbalancedness),
             gradients=every(self.gradients),
@@ -215,6 +204,11 @@ class Recording:
             between=change(self.between),
             about=self.about,
         )
+
+    @property
+    def _told(self) -> list[float | None]:
+        """The loss at each record as it was given, None where it was not."""
+        return [value if known else None for value, known in zip(self.loss, self.reported, strict=True)]
 
     def _instead(self) -> str:
         return "none were given" if self.labels is None else f"got real targets of shape {self.labels.shape}"
@@ -230,34 +224,39 @@ def join(parts: Iterable[Recording]) -> Recording:
         raise ValueError("parts must hold at least one recording")
     first = every[0]
     for part in every[1:]:
-        for name in ("outputs", "linearised"):
-            if np.shape(getattr(part, name))[1:] != np.shape(getattr(first, name))[1:]:
-                raise ValueError(
-                    f"{name} must keep their shape: {np.shape(getattr(first, name))[1:]} at step {first.steps[0]:g}, "
-                    f"{np.shape(getattr(part, name))[1:]} at step {part.steps[0]:g}"
-                )
+        _refuse_another_shape(first, part)
 
     def all_of(name: str) -> Any:
         if getattr(first, name) is None:
             return None
         return np.concatenate([getattr(part, name) for part in every])
 
-    losses = [x if known else None for part in every for x, known in zip(part.loss, part.reported, strict=True)]
+    lengths = [len(part) for part in every]
     return Recording(
         all_of("steps"),
         all_of("outputs"),
         first.labels,
         first.inputs,
         predictions=all_of("predictions") if first.outputs is None else None,
-        loss=losses,
-        spectra=_padded([part.spectra for part in every], [len(part) for part in every]),
-        unbalancedness=_padded([part.unbalancedness for part in every], [len(part) for part in every]),
-        gradients=_padded([part.gradients for part in every], [len(part) for part in every]),
+        loss=[value for part in every for value in part._told],
+        spectra=_padded([part.spectra for part in every], lengths),
+        unbalancedness=_padded([part.unbalancedness for part in every], lengths),
+        gradients=_padded([part.gradients for part in every], lengths),
         linearised=all_of("linearised"),
         seconds=all_of("seconds"),
         between=all_of("between"),
         about=first.about,
     )
+
+
+def _refuse_another_shape(first: Recording, part: Recording) -> None:
+    for name in ("outputs", "linearised"):
+        before, now = (np.shape(getattr(recording, name))[1:] for recording in (first, part))
+        if before != now:
+            raise ValueError(
+                f"{name} must keep the shape {before} that they have at step {first.steps[0]:g}; got {now} at step "
+                f"{part.steps[0]:g}"
+            )
 
 
 def _padded(parts: Sequence[Mapping[str, NDArray]], lengths: Sequence[int]) -> dict[str, NDArray]:

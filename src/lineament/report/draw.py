@@ -162,16 +162,20 @@ def _one_legend(figure: Figure) -> bool:
     It can if no label means two things, and every label of a measurement is in the panel that has most of them: panels
     with measurements of their own are easier to read with legends of their own.
     """
-    labelled = [[mark for mark in panel.marks if mark.label and _in_legend(mark)] for panel in figure.panels]
-    on_field = any(not _in_legend(mark) for panel in figure.panels for mark in panel.marks)
-    if sum(map(bool, labelled)) < 2 or on_field:
+    if not all(_in_legend(mark) for panel in figure.panels for mark in panel.marks):
         return False
-    meanings: dict[str, set] = {}
-    for mark in (mark for marks in labelled for mark in marks):
-        meanings.setdefault(mark.label, set()).add((mark.role, mark.group if mark.role == "measured" else 0))
-    measured = [{mark.label for mark in marks if mark.role == "measured"} for marks in labelled]
-    fullest = max(measured, key=len)
-    return all(len(meaning) == 1 for meaning in meanings.values()) and all(labels <= fullest for labels in measured)
+    panels = list(filter(None, map(_meanings, figure.panels)))
+    meanings = set().union(*panels)
+    unique = len({label for label, _, _ in meanings}) == len(meanings)
+    measured = [{label for label, role, _ in panel if role == "measured"} for panel in panels]
+    return len(panels) > 1 and unique and set().union(*measured) in measured
+
+
+def _meanings(panel: Panel) -> set[tuple[str, str, int]]:
+    """What the labels of a panel mean: the role of their mark, and the colour of a measurement."""
+    return {
+        (mark.label, mark.role, mark.group if mark.role == "measured" else 0) for mark in panel.marks if mark.label
+    }
 
 
 def _in_legend(mark: Mark) -> bool:

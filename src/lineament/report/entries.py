@@ -1,8 +1,9 @@
 """What the atlas lists: claims with all evidence that is stored for them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
@@ -46,16 +47,16 @@ class Entry:
     place: str
     title: str
     statement: str
-    words: str
-    meaning: str
-    paper_setting: Mapping[str, str]
     description: str
-    source: str
     kind: str
-    cost: Mapping[str, str]
     runs: Mapping[str, Pooled]
     others: tuple[Stored, ...]
     errors: Mapping[str, str]
+    words: str = ""
+    meaning: str = ""
+    paper_setting: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    cost: Mapping[str, str] = field(default_factory=dict)
 
     def verdict(self, size: str) -> str:
         """The verdict at one size. An error just now outweighs what an earlier run found."""
@@ -107,7 +108,7 @@ def tally(entries: Iterable[Entry], size: str) -> dict[str, int]:
 
 def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) -> Entry:
     # A claim's own words come from the code, where there still is one.
-    runs = {size: pooled(mine) for size in SIZES if (mine := [run for run in found if run.size == size])}
+    runs = _by_size(found)
     standing = list(chain.from_iterable(pool.runs for pool in runs.values()))
     source = claim or found[0]
     return Entry(
@@ -116,17 +117,30 @@ def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) 
         place=source.place,
         title=source.title,
         statement=source.statement,
-        words=claim.words if claim else "",
-        meaning=claim.meaning if claim else "",
-        paper_setting=claim.paper_setting if claim else {},
         description=source.description,
-        source=_source(claim) if claim else "",
         kind=source.kind,
-        cost=dict(claim.cost.items()) if claim else {},
         runs=runs,
         others=tuple(run for run in found if run not in standing),
         errors=errors,
+        **(_told_by_code(claim) if claim else {}),
     )
+
+
+def _by_size(records: Iterable[Stored]) -> dict[str, Pooled]:
+    """The runs of one claim pooled over seeds, for every size that has any."""
+    records = list(records)
+    return {size: pooled(runs) for size in SIZES if (runs := [run for run in records if run.size == size])}
+
+
+def _told_by_code(claim: Claim) -> dict[str, Any]:
+    """What only a claim that is still registered can say."""
+    return {
+        "words": claim.words,
+        "meaning": claim.meaning,
+        "paper_setting": claim.paper_setting,
+        "source": _source(claim),
+        "cost": dict(claim.cost.items()),
+    }
 
 
 def _source(claim: Claim) -> str:

@@ -78,25 +78,25 @@ def _shares(made: Forecast, run: Comparison | None) -> Panel:
 
 
 def _timetable(made: Forecast, run: Comparison | None) -> Panel:
-    rows = [each for each in words.listed(made) if math.isfinite(each.begins)]
+    rows = [component for component in words.listed(made) if math.isfinite(component.begins)]
     left, last = _left(made), float(made.steps)
     marks: list[Mark] = []
-    for each in rows:
-        begins, ends = max(made.step_of(each.begins), left), min(made.step_of(each.ends), last)
+    for component in rows:
+        begins, ends = max(made.step_of(component.begins), left), min(made.step_of(component.ends), last)
         # A guide over the whole range leads the eye, and lets all axes run alike.
-        marks.append(reference([left, last], [each.number] * 2))
-        marks.append(theory([begins, ends], [each.number] * 2, "forecast: 10 % to 90 %"))
-    half = [each for each in rows if math.isfinite(each.half)]
-    marks.append(_at_half(half, [made.step_of(each.half) for each in half], "forecast: half", "theory"))
+        marks.append(reference([left, last], [component.number] * 2))
+        marks.append(theory([begins, ends], [component.number] * 2, "forecast: 10 % to 90 %"))
+    forecast = {row.number: made.step_of(row.half) for row in rows if math.isfinite(row.half)}
+    marks.append(_at_half(forecast, "forecast: half", "theory"))
     if run is not None:
-        found = {each.number: each.measured for each in run.halfway}
-        seen = [each for each in half if each.number in found]
-        marks.append(_at_half(seen, [found[each.number] for each in seen], "trained: half", "measured"))
+        trained = {row.number: row.measured for row in run.halfway if row.number in forecast}
+        marks.append(_at_half(trained, "trained: half", "measured"))
     return Panel(tuple(marks), "step", words.kind(made), "When is each learnt?", x_scale="log")
 
 
-def _at_half(rows: list[Component], at: list[float], label: str, role: Role) -> Mark:
-    return points(at, [each.number for each in rows], label, role=role)
+def _at_half(steps: dict[int, float], label: str, role: Role) -> Mark:
+    """The steps at which components, by their number, are half learnt."""
+    return points(list(steps.values()), list(steps), label, role=role)
 
 
 def _stopping(made: Forecast) -> Panel:

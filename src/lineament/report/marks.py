@@ -156,22 +156,26 @@ def _halo(mark: Mark, look: Look) -> list:
 
 def set_scale(axes: "Axes", which: str, panel: Panel) -> None:
     """Set the scale of one axis; a symmetric logarithm takes its linear range from the panel's data."""
-    scale = panel.x_scale if which == "x" else panel.y_scale
-    change = axes.set_xscale if which == "x" else axes.set_yscale
-    if scale != "symlog":
-        change(scale)
-        if scale == "log":
-            (axes.xaxis if which == "x" else axes.yaxis).set_minor_formatter(_few_labels())
+    scale = getattr(panel, f"{which}_scale")
+    change, axis = getattr(axes, f"set_{which}scale"), getattr(axes, f"{which}axis")
+    if scale == "symlog":
+        change("symlog", linthresh=_linear_range(panel, ("x",) if which == "x" else ("y", "high")))
         return
-    names = ("x",) if which == "x" else ("y", "high")
-    values = [
-        np.ravel(getattr(mark, name)) for mark in panel.marks for name in names if getattr(mark, name) is not None
-    ]
-    sizes = np.abs(np.concatenate([*values, np.zeros(1)]))
+    change(scale)
+    if scale == "log":
+        axis.set_minor_formatter(_few_labels())
+
+
+def _linear_range(panel: Panel, names: tuple[str, ...]) -> float:
+    """Where a symmetric logarithm becomes linear: below the smallest value seen.
+
+    A lone speck of rounding must not stretch the axis without end.
+    """
+    values = [getattr(mark, name) for mark in panel.marks for name in names]
+    sizes = np.abs(np.concatenate([np.ravel(value) for value in values if value is not None] or [np.zeros(1)]))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     largest = sizes.max(initial=0.0) or 1.0
-    # Linear below the smallest value seen, but a lone speck of rounding must not stretch the axis without end.
-    change("symlog", linthresh=max(sizes.min(initial=largest), 1e-6 * largest))
+    return max(sizes.min(initial=largest), 1e-6 * largest)
 
 
 def _few_labels() -> "Formatter":

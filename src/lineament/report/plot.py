@@ -30,7 +30,7 @@ def overlay(
     y_scale: Axis = "linear",
     spread: tuple[float, float] = (0.1, 0.9),
 ) -> "Axes":
-    """Lay a forecast over what was measured along a measured.
+    """Lay a forecast over what was measured along training.
 
     Args:
         measured: What was measured, over time or step, with at most one further dimension (such as `mode`), one colour
@@ -68,7 +68,7 @@ def overlay_data(
 ) -> Panel:
     """What `overlay` draws, as the data of a panel."""
     if not 0.0 <= spread[0] <= spread[1] <= 1.0:
-        raise ValueError(f"spread must be two rising quantiles between 0 and 1, not {spread}")
+        raise ValueError(f"spread must be two rising quantiles between 0 and 1; got {spread}")
     along = _along(measured, x)
     series = [name for name in measured.dims if name not in (along, MEMBER)]
     if len(series) > 1:
@@ -77,7 +77,6 @@ def overlay_data(
         )
     ordered = measured.transpose(*([MEMBER] if MEMBER in measured.dims else []), along, *series)
     values = _by_member(ordered.to_numpy(), member=MEMBER in measured.dims, series=bool(series))
-    expected = None if forecast is None else _by_member(*_matched(forecast, ordered), series=bool(series))
     position = measured[along].to_numpy().astype(float)
     marks: list[Mark] = []
     for mode in range(values.shape[-1]):
@@ -85,10 +84,14 @@ def overlay_data(
         if len(members) > 1:
             marks.append(figure.band(position, *np.quantile(members, spread, axis=0), group=mode))
         marks.append(figure.measured(position, np.median(members, axis=0), _label(measured, series, mode), mode))
-    if expected is not None:
-        middle = np.median(expected, axis=0)
-        marks += [figure.theory(position, middle[:, mode], "theory", mode) for mode in range(middle.shape[-1])]
+    if forecast is not None:
+        marks += _theory(position, _by_member(*_matched(forecast, ordered), series=bool(series)))
     return Panel(tuple(marks), _name(measured[along]), _name(measured), x_scale=x_scale, y_scale=y_scale)
+
+
+def _theory(position: np.ndarray, expected: np.ndarray) -> list[Mark]:
+    middle = np.median(expected, axis=0)
+    return [figure.theory(position, middle[:, mode], "theory", mode) for mode in range(middle.shape[-1])]
 
 
 def _along(measured: "xarray.DataArray", x: str | None) -> str:

@@ -107,20 +107,23 @@ def cut(latex: str) -> list[tuple[str, str]]:
         if words and not hard and not pieces[-1][1].rstrip().endswith(("_", "^")):
             pieces += [("words", words), ("maths", "")]
             place = after
-            continue
-        if hard or soft:
-            pieces[-1] = ("maths", pieces[-1][1] + token)
-        elif token in _SPACES:
-            pieces += [("gap", ""), ("maths", "")]
-        elif token in _CONNECTIVES:
-            pieces.append(("maths", token + " "))
         else:
-            pieces[-1] = ("maths", pieces[-1][1] + token)
-            if token in (",", ";"):
-                pieces.append(("maths", ""))
-        place += 1
+            pieces[-1:] = _continued(pieces[-1][1], token, inside=bool(hard or soft))
+            place += 1
     trimmed = [(kind, _SPACING.sub("", text)) for kind, text in pieces]
     return [(kind, text) for kind, text in trimmed if kind == "gap" or text]
+
+
+def _continued(formula: str, token: str, inside: bool) -> list[tuple[str, str]]:
+    """A formula with one more token: the pieces that it becomes where the token ends it."""
+    if inside:
+        return [("maths", formula + token)]
+    if token in _SPACES:
+        return [("maths", formula), ("gap", ""), ("maths", "")]
+    if token in _CONNECTIVES:
+        return [("maths", formula), ("maths", token + " ")]
+    ends = token in (",", ";")
+    return [("maths", formula + token), *([("maths", "")] if ends else [])]
 
 
 def _power(text: str) -> Markup:

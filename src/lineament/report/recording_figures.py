@@ -1,6 +1,6 @@
 """The figures of a recording, as data: learning curves, learning order, PC-bias, ranks, and how linear it stays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -126,29 +126,25 @@ def _bias(recording: Recording) -> Figure:
 
 
 def _layers(recording: Recording) -> Figure:
-    found = {name: each for name, each in rec.ranks(recording).items() if np.isfinite(each.effective).any()}
-    if not found:
-        raise ValueError("no layer's singular values were recorded: there are no ranks to draw")
-    moved = {name: np.nanmax(each.effective) - np.nanmin(each.effective) for name, each in found.items()}
-    names = [name for name in found if name in sorted(moved, key=lambda name: -moved[name])[:LAYERS]]
+    ranks = _known_ranks(recording)
+    moved = {name: np.nanmax(rank.effective) - np.nanmin(rank.effective) for name, rank in ranks.items()}
+    most_first = sorted(moved, key=lambda name: -moved[name])
+    shown = {name: rank for name, rank in ranks.items() if name in most_first[:LAYERS]}
     panels = [
         Panel(
-            tuple(
-                measured(recording.steps, getattr(found[name], kind), _short(name), group)
-                for group, name in enumerate(names)
-            ),
+            _lines(recording, {name: getattr(rank, kind) for name, rank in shown.items()}),
             "step",
             f"{kind} rank",
             f"{kind.capitalize()} rank of the layers",
         )
         for kind in ("effective", "stable")
     ]
-    pairs = list(recording.unbalancedness.items())[:LAYERS]
+    pairs = dict(list(recording.unbalancedness.items())[:LAYERS])
     if pairs:
-        lines = tuple(measured(recording.steps, size, _short(name), g) for g, (name, size) in enumerate(pairs))
-        panels.append(Panel(lines, "step", r"$\Vert W_{j+1}^TW_{j+1}-W_jW_j^T\Vert$", "Unbalancedness"))
-    most = max(names, key=lambda name: moved[name])
-    course = found[most].effective[np.isfinite(found[most].effective)]
+        label = r"$\Vert W_{j+1}^TW_{j+1}-W_jW_j^T\Vert$"
+        panels.append(Panel(_lines(recording, pairs), "step", label, "Unbalancedness"))
+    most = most_first[0]
+    course = ranks[most].effective[np.isfinite(ranks[most].effective)]
     return Figure(
         tuple(panels),
         f"The effective rank changes most in layer {most or 'the model itself'}, from {course[0]:.3g} to "
@@ -184,6 +180,20 @@ def _linear(recording: Recording) -> Figure:
     )
 
 
+def _known_ranks(recording: Recording) -> dict[str, rec.Ranks]:
+    ranks = {name: rank for name, rank in rec.ranks(recording).items() if np.isfinite(rank.effective).any()}
+    if not ranks:
+        raise ValueError("no layer's singular values were recorded: there are no ranks to draw")
+    return ranks
+
+
+def _lines(recording: Recording, courses: Mapping[str, np.ndarray]) -> tuple[Mark, ...]:
+    """A line for each course, in a colour of its own."""
+    return tuple(
+        measured(recording.steps, course, _short(name), group) for group, (name, course) in enumerate(courses.items())
+    )
+
+
 def _line(x: np.ndarray, y: np.ndarray) -> Mark:
     return measured(x, y)
 
@@ -201,15 +211,19 @@ def _pictures(recording: Recording) -> np.ndarray:
     x = recording.inputs
     if x is None:
         raise ValueError("inputs must have been recorded to show examples; none were given")
-    if x.ndim == 4 and x.shape[1] in (1, 3) and x.shape[3] not in (1, 3):
-        x = np.moveaxis(x, 1, 3)
-    if x.ndim == 4 and x.shape[3] == 1:
-        x = x[..., 0]
+    x = _channels_last(x)
     if not (x.ndim == 3 or (x.ndim == 4 and x.shape[3] == 3)) or min(x.shape[1:3]) < 4:
         raise ValueError(f"inputs of shape {x.shape} are no pictures: the first and last examples are not shown")
     every = max(1, max(x.shape[1:3]) // 64)
     x = np.asarray(x[:, ::every, ::every], float)
     return (x - x.min()) / max(float(np.ptp(x)), np.finfo(float).tiny)
+
+
+def _channels_last(x: np.ndarray) -> np.ndarray:
+    """Pictures with their colours along the last axis, and without that axis where there is one colour."""
+    if x.ndim == 4 and x.shape[1] in (1, 3) and x.shape[3] not in (1, 3):
+        x = np.moveaxis(x, 1, 3)
+    return x[..., 0] if x.ndim == 4 and x.shape[3] == 1 else x
 
 
 def _montage(pictures: np.ndarray) -> np.ndarray:

@@ -58,21 +58,26 @@ def survey(
     jobs = [Job(claim, size, seed, kept, drawings.draw_ahead) for claim in claims]
     if fresh:
         batch.forget(jobs)
-    done = batch.finished(jobs)
-    found: dict[str, Stored | Failure] = {job.id: stored for job, stored in done.items()}
-    left = [job for job in jobs if job not in done]
-    interrupted = False
-    with Watch(len(jobs), len(found)) as watch, contextlib.closing(batch.run(left, workers, watch.begin)) as outcomes:
-        try:
-            for outcome in outcomes:
-                watch.end(outcome)
-                found[outcome.id] = outcome
-        except KeyboardInterrupt:
-            interrupted = True
+    outcomes, interrupted = _run(jobs, workers)
     records, unread = [], []
     for source in (kept, *elsewhere):
         read, problems = store.load_folder(source)
         records, unread = records + read, unread + problems
-    failures = [outcome for outcome in found.values() if isinstance(outcome, Failure)]
+    failures = [outcome for outcome in outcomes.values() if isinstance(outcome, Failure)]
     index = atlas.write(folder, records, all_claims(), failures)
-    return Survey([found[job.id] for job in jobs if job.id in found], len(jobs), index, unread, interrupted)
+    return Survey([outcomes[job.id] for job in jobs if job.id in outcomes], len(jobs), index, unread, interrupted)
+
+
+def _run(jobs: Sequence[Job], workers: int) -> tuple[dict[str, Stored | Failure], bool]:
+    """What came of each claim, in this run or an earlier one, and whether Ctrl-C ended it early."""
+    done = batch.finished(jobs)
+    outcomes: dict[str, Stored | Failure] = {job.id: stored for job, stored in done.items()}
+    left = [job for job in jobs if job not in done]
+    with Watch(len(jobs), len(done)) as watch, contextlib.closing(batch.run(left, workers, watch.begin)) as run:
+        try:
+            for outcome in run:
+                watch.end(outcome)
+                outcomes[outcome.id] = outcome
+        except KeyboardInterrupt:
+            return outcomes, True
+    return outcomes, False

@@ -62,6 +62,11 @@ def ranks_within(choices: Mapping[K, Choice], budget: int) -> dict[K, int | None
         low, high = (middle, high) if spent > budget else (low, middle)
     picked = {key: _at_price(choice, 10**high) for key, choice in choices.items()}
     left = budget - sum(choices[key].cost(rank) for key, rank in picked.items())
+    return _spent(choices, picked, left)
+
+
+def _spent(choices: Mapping[K, Choice], picked: dict[K, int | None], left: int) -> dict[K, int | None]:
+    """What is left over buys the best single steps that fit."""
     while steps := [step for key, rank in picked.items() if (step := _next(key, choices[key], rank, left))]:
         _, key, rank, cost = max(steps, key=lambda step: step[0])
         picked[key], left = rank, left - cost

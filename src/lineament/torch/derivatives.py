@@ -6,6 +6,7 @@ cheap (Novak et al. 2022, "Fast finite width neural tangent kernel").
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -157,12 +158,18 @@ def _patches(conv: nn.Conv1d | nn.Conv2d, x: Tensor) -> Tensor:
 
 def together(parts: list[Derivative]) -> Derivative:
     """The derivative by a parameter that several calls use."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    if isinstance(first, Outer) and all(isinstance(part, Outer) for part in parts):
-        return Outer(torch.cat([p.a for p in parts], 2), torch.cat([p.d for p in parts], 3))  # type: ignore[union-attr]
-    if isinstance(first, Lookup) and all(isinstance(part, Lookup) for part in parts):
-        return Lookup(torch.cat([p.index for p in parts], 1), torch.cat([p.d for p in parts], 2), first.rows)  # type: ignore[union-attr]
-    written = [part if isinstance(part, Dense) else Dense(J := part.dense(), J.norm()) for part in parts]
-    return Dense(torch.stack([p.J for p in written]).sum(0), torch.stack([p.bound for p in written]).sum())
+    return reduce(_both, parts)
+
+
+def _both(p: Derivative, q: Derivative) -> Derivative:
+    """The derivative by a parameter that two calls use: positions side by side where their forms agree, else the sum."""
+    if isinstance(p, Outer) and isinstance(q, Outer):
+        return Outer(torch.cat([p.a, q.a], 2), torch.cat([p.d, q.d], 3))
+    if isinstance(p, Lookup) and isinstance(q, Lookup):
+        return Lookup(torch.cat([p.index, q.index], 1), torch.cat([p.d, q.d], 2), p.rows)
+    left, right = _written(p), _written(q)
+    return Dense(left.J + right.J, left.bound + right.bound)
+
+
+def _written(part: Derivative) -> Dense:
+    return part if isinstance(part, Dense) else Dense(J := part.dense(), J.norm())

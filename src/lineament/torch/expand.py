@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from lineament.core import arguments
+
 from .factored import Layer, as_weights, balanced, double, factored, groups, matrices
 from .layers import Site, copied, placed, sites
 from .report import Table
@@ -65,9 +67,8 @@ def expand(
     Returns:
         The expanded model in the mode, dtype and on the device of the given one, and a table with a row per layer.
     """
-    for name, value in (("depth", depth), ("width", width)):
-        if not (value is None and name == "width") and (type(value) is not int or value < 1):
-            raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+    for name, value in {"depth": depth, **({} if width is None else {"width": width})}.items():
+        arguments.count(name, value)
     model = copied(model)
     shared: dict[int, list[nn.Parameter]] = {}
     rows = []
@@ -75,16 +76,21 @@ def expand(
         note, hidden = _plan(site, depth, width, preserve)
         rows.append(_row(site, depth, hidden, note))
         if hidden:
-            layer, g = site.layer, groups(site.layer)
-            weight = layer.weight
+            layer, weight = site.layer, site.layer.weight
             if id(weight) not in shared:
-                W = matrices(double(weight), g)
-                factors = balanced(W, depth, hidden // g) if preserve else _fresh(W, depth, hidden // g, generator)
-                shared[id(weight)] = as_weights(layer, factors)
+                shared[id(weight)] = _factors(layer, depth, hidden, preserve, generator)
             if not preserve and layer.bias is not None:
                 _draw_bias(layer.bias, weight[0].numel(), generator)
             model = placed(model, site, factored(layer, shared[id(weight)]))
     return Expanded(model, Table(rows))
+
+
+def _factors(
+    layer: Layer, depth: int, hidden: int, preserve: bool, generator: torch.Generator | None
+) -> list[nn.Parameter]:
+    g = groups(layer)
+    W = matrices(double(layer.weight), g)
+    return as_weights(layer, balanced(W, depth, hidden // g) if preserve else _fresh(W, depth, hidden // g, generator))
 
 
 def _plan(site: Site, depth: int, width: int | None, preserve: bool) -> tuple[str, int]:

@@ -81,9 +81,7 @@ class Jacobian:
         truth = torch.autograd.grad((out * v).sum(), list(self.names), allow_unused=True)
         wrong = []
         for (parameter, name), gradient in zip(self.names.items(), truth, strict=True):
-            gradient = torch.zeros_like(parameter) if gradient is None else gradient
-            if gradient.is_sparse:
-                gradient = gradient.to_dense()
+            gradient = _written(parameter, gradient)
             if name not in found:
                 wrong += [name] if gradient.any() else []
                 continue
@@ -114,10 +112,16 @@ class Jacobian:
                     out[c], list(parameters.values()), retain_graph=True, allow_unused=True
                 )
                 for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
-                    gradient = torch.zeros_like(parameter) if gradient is None else gradient
-                    rows[name].append((gradient.to_dense() if gradient.is_sparse else gradient).flatten())
+                    rows[name].append(_written(parameter, gradient).flatten())
         joined = {name: torch.stack(J).unflatten(0, (len(inputs[0]), -1)) for name, J in rows.items()}
         return {name: Dense(J, J.norm()) for name, J in joined.items()}
+
+
+def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
+    """A gradient as a plain tensor: zeros where there is none, every entry where it is sparse."""
+    if gradient is None:
+        return torch.zeros_like(parameter)
+    return gradient.to_dense() if gradient.is_sparse else gradient
 
 
 def _deltas(out: Tensor, zs: Sequence[Tensor]) -> list[Tensor]:

@@ -1,6 +1,6 @@
 """What the layers of a model are like at one moment: singular values, balance, gradients."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import cast
 
@@ -27,16 +27,11 @@ def unbalancedness(model: nn.Module, layers: Iterable[str] | None = None) -> dic
     `named_modules` and fit. Gradient flow conserves the difference within a product, not across an activation.
     """
     chosen = None if layers is None else {module for site in sites(model, layers) for module in site.module.modules()}
-    inside = {id(f): id(m) for m in model.modules() if isinstance(m, Factored) for f in m}
-    found = {}
-    for (first, before), (second, after) in pairwise(_linear(model)):
-        product = inside.get(id(before)) is not None and inside.get(id(before)) == inside.get(id(after))
-        dense = isinstance(before, nn.Linear) and isinstance(after, nn.Linear)
-        if not (product or (dense and len(before.weight) == after.weight.shape[1])):
-            continue
-        if chosen is None or {before, after} <= chosen:
-            found[f"{first} → {second}"] = _gap(before, after)
-    return found
+    return {
+        f"{first} → {second}": _gap(before, after)
+        for (first, before), (second, after) in _successive(model)
+        if chosen is None or {before, after} <= chosen
+    }
 
 
 def gradient_norms(model: nn.Module) -> dict[str, float]:
@@ -57,6 +52,17 @@ def _norm(gradient: Tensor) -> Tensor:
 def _linear(model: nn.Module) -> list[tuple[str, Layer]]:
     layers = [(name, module) for name, module in model.named_modules() if isinstance(module, LAYERS)]
     return [(name, layer) for name, layer in layers if _usable(getattr(layer, "weight", None))]
+
+
+def _successive(model: nn.Module) -> Iterator[tuple[tuple[str, Layer], tuple[str, Layer]]]:
+    """Pairs of layers that are factors of one product, or dense and of sizes that fit."""
+    products = {factor: module for module in model.modules() if isinstance(module, Factored) for factor in module}
+    for pair in pairwise(_linear(model)):
+        (_, before), (_, after) = pair
+        product = before in products and products[before] is products.get(after)
+        dense = isinstance(before, nn.Linear) and isinstance(after, nn.Linear)
+        if product or (dense and len(before.weight) == after.weight.shape[1]):
+            yield pair
 
 
 def _usable(weight: object) -> bool:

@@ -66,27 +66,29 @@ def copied(model: nn.Module) -> nn.Module:
 
 def sites(model: nn.Module, layers: Iterable[str] | None = None) -> list[Site]:
     """Every module with a weight, or those that are named, each with the reason that speaks against factoring it."""
+    names = _names(model)
+    if layers is None:
+        chosen = set(filter(_has_weight, names))
+    else:
+        named = {name: module for module, all_names in names.items() for name in all_names}
+        chosen = {named[name] for name in _known("layers", layers, named)}
+    held = _held_in_containers(model)
+    reasons = {module: why_not(module) or held.get(module, "") for module in names if module in chosen}
+    places = [Site(tuple(names[module]), module, reason) for module, reason in reasons.items()]
+    return _without_broken_ties(model, places)
+
+
+def _names(model: nn.Module) -> dict[nn.Module, list[str]]:
+    """Every module with all its names, but for the parts of modules that are taken as a whole."""
     names: dict[nn.Module, list[str]] = {}
     inside: list[str] = []
     for name, module in model.named_modules(remove_duplicate=False):
-        if any(name.startswith(prefix) for prefix in inside):
+        if name.startswith(tuple(inside)):
             continue
         if isinstance(module, Factored) or parametrize.is_parametrized(module) or quantised(module):
             inside.append(f"{name}." if name else "")
         names.setdefault(module, []).append(name)
-    named = {name: module for module, all_names in names.items() for name in all_names}
-    if layers is None:
-        chosen = {module for module in names if _has_weight(module)}
-    else:
-        chosen = {named[name] for name in _known("layers", layers, named)}
-    held = _held_in_containers(model)
-    found = []
-    for module in (module for module in names if module in chosen):
-        reason = why_not(module)
-        if not reason and module in held:
-            reason = f"also held by {held[module]}, which would keep the old one"
-        found.append(Site(tuple(names[module]), module, reason))
-    return _without_broken_ties(model, found)
+    return names
 
 
 def _known(argument: str, layers: Iterable[str], named: Iterable[str]) -> list[str]:
@@ -122,6 +124,10 @@ def why_not(module: nn.Module) -> str:
         return "parametrised: torch.nn.utils.parametrize computes its " + ", ".join(module.parametrizations)  # type: ignore[arg-type]
     if not isinstance(module, LAYERS):
         return f"a {type(module).__name__} is none of Linear, Conv1d, Conv2d"
+    return _why_not_layer(module) or _why_not_weight(module.weight)
+
+
+def _why_not_layer(module: Layer) -> str:
     if is_lazy(module.weight):
         return "not initialised yet: run the lazy layer once"
     if type(module) not in LAYERS:
@@ -131,7 +137,7 @@ def why_not(module: nn.Module) -> str:
     extra = {name for name, _ in [*module.named_parameters(), *module.named_buffers()]} - {"weight", "bias"}
     if extra or "forward" in vars(module) or any(True for _ in module.children()):
         return "has parts of its own: " + ", ".join(sorted(extra) or ["a forward or modules of its own"])
-    return _why_not_weight(module.weight)
+    return ""
 
 
 def _why_not_weight(weight: Tensor) -> str:
@@ -155,7 +161,8 @@ def _held_in_containers(model: nn.Module) -> dict[nn.Module, str]:
             if attribute.startswith("_") or not isinstance(value, (list, tuple, dict)):
                 continue
             where = f"the {type(value).__name__} {'.'.join(filter(None, (name, attribute)))!r}"
-            held |= {member: where for member in members if isinstance(member, nn.Module)}
+            reason = f"also held by {where}, which would keep the old one"
+            held |= {member: reason for member in members if isinstance(member, nn.Module)}
     return held
 
 

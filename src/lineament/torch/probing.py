@@ -18,6 +18,14 @@ Forward = Callable[..., Any]
 def probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.ndarray | None]:
     """The probe inputs as tensors, and as an array to keep if they are one array of numbers."""
     parts = tuple(torch.as_tensor(part).detach() for part in (given if isinstance(given, tuple) else (given,)))
+    _refuse_unusable(parts)
+    first = parts[0]
+    if len(parts) > 1 or not first.is_floating_point():
+        return parts, None
+    return parts, as_array(first if first.dtype == torch.float64 else first.float())
+
+
+def _refuse_unusable(parts: Inputs) -> None:
     lengths = {len(part) if part.ndim else 0 for part in parts}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(
@@ -26,10 +34,8 @@ def probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.
         )
     if any(part.is_meta for part in parts):
         raise ValueError("probe_inputs must have values; they are on the device meta")
-    if not all(bool(torch.isfinite(part).all()) for part in parts if part.is_floating_point()):
+    if not all(bool(torch.isfinite(part).all()) for part in parts):
         raise ValueError("probe_inputs must be finite; some of their numbers are not")
-    one = len(parts) == 1 and parts[0].is_floating_point()
-    return parts, as_array(parts[0].double() if parts[0].dtype == torch.float64 else parts[0].float()) if one else None
 
 
 def plain_forward(model: nn.Module, *inputs: Tensor) -> Any:

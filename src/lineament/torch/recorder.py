@@ -79,14 +79,10 @@ class Recorder:
             batch: How many probe examples the model sees at a time.
         """
         self._inputs, shown = probes(probe_inputs)
-        n = len(self._inputs[0])
-        labels = None if probe_labels is None else as_array(torch.as_tensor(probe_labels))
-        if labels is not None and (labels.ndim < 1 or len(labels) != n):
-            raise ValueError(f"probe_labels must be one per probe input, {n} of them; got shape {labels.shape}")
         for name, value in {"interval": interval, "batch": batch}.items():
             if value < 1:
                 raise ValueError(f"{name} must be at least 1; got {value}")
-        self._labels, self._shown = labels, shown
+        self._shown, self._labels = shown, _labels(probe_labels, len(self._inputs[0]))
         self._interval, self._batch, self._forward = interval, batch, forward
         self._layers = layers if layers is None or isinstance(layers, str) else tuple(layers)
         self._linearise, self._linear = linearise, None
@@ -98,10 +94,8 @@ class Recorder:
         self._folder = None if path is None else store.prepared(Path(path))
         if resume:
             self._resume()
-        elif self._folder is not None and store.stretches(self._folder):
-            raise ValueError(
-                f"path {str(path)!r} holds a recording already: go on with resume=True, or choose another folder"
-            )
+        elif self._folder is not None:
+            _refuse_held(self._folder)
 
     def __call__(self, model: nn.Module, step: float, loss: Tensor | float | None = None) -> None:
         """Record the model as it is now.
@@ -121,10 +115,10 @@ class Recorder:
         begun = time.perf_counter()
         between = np.nan if self._since is None else begun - self._since
         value = None if loss is None else float(loss.detach() if isinstance(loss, Tensor) else loss)
-        found, linear = self._ask(model)
+        outputs, linear = self._ask(model)
         row = Recording(
             [step],
-            as_array(found)[None],
+            as_array(outputs)[None],
             self._labels,
             self._shown,
             loss=[value],
@@ -140,12 +134,7 @@ class Recorder:
                 "lineament": metadata.version("lineament"),
             },
         )
-        if self._outputs not in (None, found.shape[1]):
-            raise ValueError(
-                f"model must keep the number of its outputs, {self._outputs}; it gave {found.shape[1]} at step {step:g}"
-            )
-        self._outputs = found.shape[1]
-        self._rows.append(row)
+        self._keep(row)
         self._warn(row)
         row.seconds[0] = time.perf_counter() - begun + self._debt
         written = time.perf_counter()
@@ -153,6 +142,16 @@ class Recorder:
             self._flush_or_warn()
         self._since = time.perf_counter()
         self._debt = self._since - written
+
+    def _keep(self, row: Recording) -> None:
+        assert row.outputs is not None
+        number = row.outputs.shape[2]
+        if self._outputs not in (None, number):
+            raise ValueError(
+                f"model must keep the number of its outputs, {self._outputs}; got {number} at step {row.steps[0]:g}"
+            )
+        self._outputs = number
+        self._rows.append(row)
 
     def __enter__(self) -> "Recorder":
         return self
@@ -249,3 +248,18 @@ class Recorder:
         if row.trouble is not None and not self._warned:
             self._warned = True
             warnings.warn(f"{row.trouble}. Recording goes on", stacklevel=3)
+
+
+def _labels(given: Tensor | np.ndarray | None, examples: int) -> np.ndarray | None:
+    labels = None if given is None else as_array(torch.as_tensor(given))
+    if labels is not None and (labels.ndim < 1 or len(labels) != examples):
+        raise ValueError(f"probe_labels must be one per probe input, {examples} of them; got shape {labels.shape}")
+    return labels
+
+
+def _refuse_held(folder: Path) -> None:
+    if store.stretches(folder):
+        raise ValueError(
+            f"path must be a folder without a recording; got {str(folder)!r}, which holds one: go on with resume=True, "
+            "or choose another folder"
+        )

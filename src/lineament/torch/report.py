@@ -60,13 +60,17 @@ class Table(Generic[R]):
     def __str__(self) -> str:
         if not self.rows:
             return "no layers"
-        cells = [{name: _text(value) for name, value in row._asdict().items() if _shown(value)} for row in self.rows]
-        names = [name for name in self.rows[0]._asdict() if any(name in row for row in cells)]
-        widths = {name: max(len(name), *(len(row.get(name, "")) for row in cells)) for name in names}
-        lines = [{name: name.replace("_", " ") for name in names}, *cells]
-        return "\n".join(
-            "  ".join(line.get(name, "").ljust(widths[name]) for name in names).rstrip() for line in lines
-        )
+        columns = [_column(name, [row._asdict()[name] for row in self.rows]) for name in self.rows[0]._asdict()]
+        return "\n".join("  ".join(line).rstrip() for line in zip(*filter(None, columns), strict=True))
+
+
+def _column(name: str, values: list[Any]) -> list[str]:
+    """A column of equally long cells under its name; none if no row has anything to show in it."""
+    if not any(map(_shown, values)):
+        return []
+    cells = [name.replace("_", " "), *(_text(value) if _shown(value) else "" for value in values)]
+    width = max(map(len, cells))
+    return [cell.ljust(width) for cell in cells]
 
 
 def _shown(value: Any) -> bool:

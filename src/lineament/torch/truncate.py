@@ -108,42 +108,62 @@ def truncate(
     Returns:
         The truncated model in the mode, dtype and on the device of the given one, and the report.
     """
-    given = {"energy": energy, "ranks": ranks, "parameters": parameters}
+    why_whole = _WHY_WHOLE[_one_of(energy=energy, ranks=ranks, parameters=parameters)]
+    whole = collapse(model)
+    places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
+    choices = {id(site.layer.weight): _choice(site) for site in places if not site.reason}
+    if parameters is not None:
+        picked = ranks_within(choices, _budget(whole, choices, parameters))
+    elif energy is not None:
+        picked = _ranks_for(energy, choices)
+    else:
+        picked = _asked(places, choices, ranks)
+    before, rows = _count(whole), [_row(site, choices, picked, why_whole) for site in places]
+    small = _factored(whole, places, picked)
+    measured = None if data is None else measure(collapse(model), small, data)
+    return Truncated(small, Truncation(Table(rows), before, _count(small), _predicted(choices, picked), measured))
+
+
+_WHY_WHOLE = {
+    "energy": "factors of the rank this needs would hold no fewer numbers",
+    "parameters": "the budget is enough for all of it",
+    "ranks": "no lower rank was asked for",
+}
+
+
+def _one_of(**given: Any) -> str:
+    """The name of the one argument that was given."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
         raise ValueError(f"give exactly one of energy, ranks and parameters; got {', '.join(asked) or 'none'}")
-    if energy is not None and not 0 < energy <= 1:
+    return asked[0]
+
+
+def _ranks_for(energy: float, choices: Mapping[int, Choice]) -> dict[int, int | None]:
+    """The least ranks that keep a share of the energy, None where factors would hold no fewer numbers."""
+    if not 0 < energy <= 1:
         raise ValueError(f"energy must be above 0 and at most 1; got {energy!r}")
-    small = collapse(model)
-    before = _count(small)
-    found = sites(small, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
-    choices = {id(site.layer.weight): _choice(site) for site in found if not site.reason}
-    if parameters is not None:
-        picked = ranks_within(choices, _budget(small, choices, parameters))
-    elif energy is not None:
-        picked = {key: choice.if_smaller(least_rank(choice.energy, energy)) for key, choice in choices.items()}
-    else:
-        picked = _asked(found, choices, ranks)
-    why_whole = {
-        "energy": "factors of the rank this needs would hold no fewer numbers",
-        "parameters": "the budget has room for all of it",
-        "ranks": "no lower rank was asked for",
-    }[asked[0]]
-    rows, replaced = [], {}
-    for site in found:
-        key = id(getattr(site.module, "weight", None))
-        rows.append(_row(site, choices.get(key), picked.get(key), why_whole))
-        if not site.reason and (rank := picked[key]):
-            if key not in replaced:
-                W = matrices(double(site.layer.weight), groups(site.layer))
-                replaced[key] = as_weights(site.layer, balanced(W, 2, rank))
-            small = placed(small, site, factored(site.layer, replaced[key]))
+    return {key: choice.if_smaller(least_rank(choice.energy, energy)) for key, choice in choices.items()}
+
+
+def _predicted(choices: Mapping[int, Choice], picked: Mapping[int, int | None]) -> float:
+    """`√(1 − Π energy)` over the layers that were cut."""
     kept = [choices[key].energy[rank - 1] for key, rank in picked.items() if rank]
-    report = Truncation(
-        Table(rows), before, _count(small), float(np.sqrt(max(0.0, 1 - np.prod(kept)))),
-        None if data is None else measure(collapse(model), small, data),
-    )  # fmt: skip
-    return Truncated(small, report)
+    return float(np.sqrt(max(0.0, 1 - np.prod(kept))))
+
+
+def _factored(model: nn.Module, places: list[Site], picked: Mapping[int, int | None]) -> nn.Module:
+    """The model with two factors in the place of each layer that a rank was picked for; layers may share them."""
+    shared: dict[int, list[nn.Parameter]] = {}
+    for site in places:
+        if site.reason or not (rank := picked[id(site.layer.weight)]):
+            continue
+        key = id(site.layer.weight)
+        if key not in shared:
+            W = matrices(double(site.layer.weight), groups(site.layer))
+            shared[key] = as_weights(site.layer, balanced(W, 2, rank))
+        model = placed(model, site, factored(site.layer, shared[key]))
+    return model
 
 
 def _choice(site: Site) -> Choice:
@@ -174,24 +194,26 @@ def _budget(model: nn.Module, choices: Mapping[int, Choice], parameters: int | f
 
 
 def _asked(
-    found: list[Site], choices: Mapping[int, Choice], ranks: int | Mapping[str, int] | None
+    places: list[Site], choices: Mapping[int, Choice], ranks: int | Mapping[str, int] | None
 ) -> dict[int, int | None]:
+    """The ranks that were asked for, None for those that are the full one or were not named."""
     picked: dict[int, int | None] = dict.fromkeys(choices)
-    for site in found:
-        names = [name for name in site.names if isinstance(ranks, Mapping) and name in ranks]
-        if isinstance(ranks, Mapping) and not names:
-            continue
-        rank = ranks[names[0]] if isinstance(ranks, Mapping) else ranks
-        if type(rank) is not int or rank < 1:
-            raise ValueError(f"ranks must be whole numbers of at least 1; got {rank!r} for {site.name!r}")
-        if not site.reason:
-            key = id(site.layer.weight)
-            picked[key] = rank if rank < len(choices[key].energy) else None
+    for site in places:
+        wanted = [ranks[name] for name in site.names if name in ranks] if isinstance(ranks, Mapping) else [ranks]
+        for rank in wanted[:1]:
+            if type(rank) is not int or rank < 1:
+                raise ValueError(f"ranks must be whole numbers of at least 1; got {rank!r} for {site.name!r}")
+            if not site.reason:
+                key = id(site.layer.weight)
+                picked[key] = rank if rank < len(choices[key].energy) else None
     return picked
 
 
-def _row(site: Site, choice: Choice | None, rank: int | None, why_whole: str) -> TruncatedLayer:
-    kind = type(site.module).__name__
+def _row(
+    site: Site, choices: Mapping[int, Choice], picked: Mapping[int, int | None], why_whole: str
+) -> TruncatedLayer:
+    kind, key = type(site.module).__name__, id(getattr(site.module, "weight", None))
+    choice, rank = choices.get(key), picked.get(key)
     if site.reason or choice is None:
         size = prod(site.shape) if site.shape else 0
         return TruncatedLayer(
