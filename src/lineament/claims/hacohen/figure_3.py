@@ -241,19 +241,19 @@ def summary(model: models.MLP, problem: problems.AbstractProblem, parameters: Af
         layers = parameters.layers
         Q, right = None, []
         for W in layers:
-            right.append(_gram_summary(Q, model.shape[1]))
+            right.append(_gram_summary(Q, model.shape[1], layers[0].dtype))
             Q = W if Q is None else W @ Q
         P, left = None, []
         for W in layers[::-1]:
-            left.append(_gram_summary(None if P is None else P.T, model.shape[0]))
+            left.append(_gram_summary(None if P is None else P.T, model.shape[0], layers[0].dtype))
             P = W if P is None else P @ W
         return jnp.stack([jnp.stack(left[::-1]), jnp.stack(right)])
 
 
-def _gram_summary(Q: jax.Array | None, size: int) -> jax.Array:
+def _gram_summary(Q: jax.Array | None, size: int, dtype: jnp.dtype) -> jax.Array:
     """Of QᵀQ, or of the identity: mean and deviation of the diagonal, mean and deviation of the other entries."""
     if Q is None:
-        return jnp.array([1.0, 0.0, 0.0, 0.0], jnp.float32)
+        return jnp.array([1.0, 0.0, 0.0, 0.0], dtype)
     on, others = jnp.sum(Q**2, axis=0), size * (size - 1)
     small = Q @ Q.T if Q.shape[0] <= Q.shape[1] else Q.T @ Q
     mean = (jnp.sum(jnp.sum(Q, axis=1) ** 2) - jnp.sum(on)) / others
