@@ -215,7 +215,9 @@ def test_unknown_names_are_refused():
 
 def test_cats_and_dogs_alone_are_those_of_the_whole(places, monkeypatch):
     named, _ = places
-    batches = {name: records([number, 3, 5, 7, 5], seed=number)[0] for number, name in enumerate((*cifar.TRAIN, cifar.TEST))}
+    batches = {
+        name: records([number, 3, 5, 7, 5], seed=number)[0] for number, name in enumerate((*cifar.TRAIN, cifar.TEST))
+    }
     files = tiny(monkeypatch, "cats-dogs", list(batches.values()))
     for file, content in zip(files, batches.values(), strict=True):
         (named / file.path).parent.mkdir(exist_ok=True)
