@@ -76,7 +76,7 @@ def test_json_prints_nothing_else(run):
 
 
 def test_a_step_above_the_stable_one_is_warned_of_not_refused(run):
-    stable = json.loads(run("good.npz", "--json")[1])["largest_stable_lr"]
+    stable = json.loads(run("good.npz", "--json")[1])["largest_stable_step_size"]
     code, out, _ = run("good.npz", "--lr", str(2 * stable))
     assert code == 0
     assert "above the largest stable one" in " ".join(out.split())
@@ -100,8 +100,8 @@ def test_fewer_rows_than_columns_are_noticed(run):
         (["good.csv", "--target", "prize"], ["no column 'prize'", "did you mean 'price'"]),
         (["diabetes", "--target", "age"], ["has its own target", "'age'"]),
         (["words.csv"], ["column 'town'", "'Bonn'", "Encode"]),
-        (["same.csv"], ["no feature varies", "2 columns"]),
-        (["flat.csv"], ["target price does not vary"]),
+        (["same.csv"], ["at least one feature must vary", "2 columns"]),
+        (["flat.csv"], ["target price must vary"]),
         (["holes.csv"], ["at least two complete rows", "there are 1, and 2 with a missing value"]),
         (["endless.csv"], ["column 'a' holds an infinite value"]),
         (["good.npz", "--depth", "0"], ["--depth", "'0'"]),

@@ -47,8 +47,9 @@ def forecast(
     try:
         table = tables.read(data, target)
         made = forecast_table(
-            table, depth=depth, start=start, lr=lr, steps=steps, whiten=whiten, classes=classes or None, seed=seed
-        )
+            table, depth=depth, start_scale=start, step_size=lr, steps=steps, whiten=whiten, classes=classes or None,
+            seed=seed,
+        )  # fmt: skip
     except ValueError as error:
         refuse("DATA", str(error))
     run = None
@@ -59,9 +60,9 @@ def forecast(
         batch.prepare()
         run = train_network(made)
     if as_json:
-        from lineament.report import forecast_words
+        from lineament.report import forecast_json
 
-        typer.echo(forecast_words.to_json(made, run))
+        typer.echo(forecast_json.to_json(made, run))
     else:
         from lineament.report import forecast_console
 

@@ -79,6 +79,11 @@ class _Sums:
     labels: dict[str, int] = field(default_factory=dict)
     values: set[float] | None = field(default_factory=set)
 
+    @property
+    def few_values(self) -> int | None:
+        """How many values the target has, if they are few whole numbers and more than one."""
+        return len(self.values) if self.values and len(self.values) > 1 else None
+
     def grow(self, outputs: int) -> None:
         more = outputs - (len(self.mean) - self.inputs)
         if more > 0:
@@ -153,16 +158,10 @@ def _add(
     rng: np.random.Generator,
 ) -> None:
     """One chunk: drop incomplete rows, encode the target, combine."""
-    if not classes and y.dtype.kind not in "iufb":
-        raise ValueError(f"the target {', '.join(targets)} must hold numbers to be learnt as such; it holds {y.dtype}")
-    if classes and y.ndim == 2 and y.shape[1] > 1:
-        raise ValueError(f"classes must be one column; the target has {y.shape[1]}")
-    column = y.ravel() if classes else y[:, None] if y.ndim == 1 else y
-    told = _told(column) if classes else ~np.isnan(column.astype(np.float64)).any(axis=1)
+    column, told = _target(y, targets, classes)
     complete = told & ~np.isnan(X).any(axis=1)
     sums.missing += int(len(X) - complete.sum())
-    if not complete.all():
-        X, column = X[complete], column[complete]
+    X, column = X[complete], column[complete]
     if len(X) == 0:
         return
     _refuse_infinite(X, features)
@@ -174,6 +173,18 @@ def _add(
         _remember_values(sums, column)
     sums.grow(Y.shape[1])
     sums.add(np.concatenate([X, Y], axis=1), rng)
+
+
+def _target(y: NDArray[Any], targets: Sequence[str], classes: bool) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Targets as a column of classes or a matrix of numbers, and which rows have them."""
+    if classes:
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(f"the target must be one column to name classes; got {y.shape[1]} columns")
+        return y.ravel(), _told(y.ravel())
+    if y.dtype.kind not in "iufb":
+        raise ValueError(f"the target {', '.join(targets)} must hold numbers to be learnt as such; got {y.dtype}")
+    numbers = y[:, None] if y.ndim == 1 else y
+    return numbers, np.asarray(~np.isnan(numbers.astype(np.float64)).any(axis=1))
 
 
 def _told(labels: NDArray[Any]) -> NDArray[np.bool_]:
@@ -224,23 +235,16 @@ def _summary(
 ) -> Moments:
     p = sums.inputs
     covariance = sums.second / sums.n
-    too_large = ~np.isfinite(np.diagonal(covariance))
-    if too_large.any():
-        name = [*features, *targets][min(int(np.argmax(too_large)), p)]
-        raise ValueError(f"the square of column {name!r} is too large for float64; rescale the column")
     deviation = np.sqrt(np.diagonal(covariance))
-    varies = deviation > CONSTANT * np.abs(sums.mean)
+    varies = _varies(sums, deviation, [*features, *targets])
     # Classes in the order of their names, not in that in which the stream brought them.
     names = sorted(sums.labels, key=_natural) if classes else list(targets)
     order = p + (np.array([sums.labels[name] for name in names]) if classes else np.arange(len(names)))
-    if not varies[:p].any():
-        raise ValueError(f"no feature varies: all {p} columns are constant over {sums.n} rows")
     if not varies[order].any():
-        raise ValueError(f"the target {', '.join(targets)} does not vary: there is nothing to learn")
+        raise ValueError(f"the target {', '.join(targets)} must vary; all {sums.n} rows have the same")
     keep, dropped = np.flatnonzero(varies[:p]).tolist(), np.flatnonzero(~varies[:p]).tolist()
     scale = deviation[keep] if standardise else np.ones(len(keep))
     sxx = covariance[np.ix_(np.asarray(keep), np.asarray(keep))] / np.outer(scale, scale)
-    few = sums.values if not classes and sums.values and len(sums.values) > 1 else None
     return Moments(
         rows=sums.n,
         missing=sums.missing,
@@ -248,7 +252,7 @@ def _summary(
         constant=tuple(features[j] for j in dropped),
         outputs=tuple(names),
         classes=classes,
-        few_values=None if few is None else len(few),
+        few_values=None if classes else sums.few_values,
         mean=sums.mean[keep],
         scale=scale,
         sxx=(sxx + sxx.T) / 2,
@@ -256,6 +260,19 @@ def _summary(
         syy=covariance[np.ix_(order, order)],
         sample=(sums.kept[:, keep] - sums.mean[keep]) / scale,
     )
+
+
+def _varies(sums: _Sums, deviation: Array, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which features and outputs vary; refused if no feature does, or one is too large to be squared."""
+    p = sums.inputs
+    too_large = ~np.isfinite(deviation)
+    if too_large.any():
+        name = names[min(int(np.argmax(too_large)), p)]
+        raise ValueError(f"column {name!r} must hold numbers whose squares fit float64; rescale the column")
+    varies = deviation > CONSTANT * np.abs(sums.mean)
+    if not varies[:p].any():
+        raise ValueError(f"at least one feature must vary; all {p} columns are constant over {sums.n} rows")
+    return varies
 
 
 def _natural(name: str) -> tuple[int, float, str]:

@@ -1,13 +1,17 @@
-"""A forecast in words: the sentences, table rows and JSON that the terminal and the page share."""
+"""A forecast in words: the sentences that the object, the terminal and the page share."""
 
-import json
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lineament.forecasting import Comparison, Component, Forecast
-from lineament.forecasting.paths import MATTERS
+from .paths import MATTERS
+
+if TYPE_CHECKING:
+    from .compare import Comparison
+    from .result import Component, Forecast
 
 SHOWN = 12
 """Rows of the table of components."""
@@ -39,13 +43,13 @@ def kind(made: Forecast) -> str:
 
 def listed(made: Forecast) -> list[Component]:
     """The components that explain most, in the order in which they are half learnt."""
-    most = sorted(made.components, key=lambda each: -each.explained)[:SHOWN]
-    return sorted(most, key=lambda each: (each.half, each.number))
+    most = sorted(made.components, key=lambda component: -component.explained)[:SHOWN]
+    return sorted(most, key=lambda component: (component.half, component.number))
 
 
-def matters(made: Forecast, each: Component) -> bool:
+def matters(made: Forecast, component: Component) -> bool:
     """Whether a component explains enough of what can be learnt to be worth a mark."""
-    return each.explained >= MATTERS * sum(other.explained for other in made.components)
+    return component.explained >= MATTERS * sum(other.explained for other in made.components)
 
 
 def steps(made: Forecast, time: float) -> str:
@@ -65,40 +69,58 @@ def step_when(made: Forecast, share: float) -> float:
     return made.step_of(float(made.time[i])) if learnt[i] >= share else math.inf
 
 
+def sentences(made: Forecast, run: Comparison | None = None) -> tuple[str, ...]:
+    """All that is to be said of a forecast, and of the run that it was compared with."""
+    told = tuple(part(made) for part in (data, step_size, pace, first, order, stop))
+    return told if run is None else (*told, f"Trained: {run.verdict}. {comparison(run)}")
+
+
+def brief(made: Forecast) -> str:
+    """The forecast in one short line."""
+    m = made.moments
+    layers = "1 layer" if made.depth == 1 else f"{made.depth} layers"
+    name = made.name if len(made.name) <= 40 else f"…{made.name[-39:]}"
+    return (
+        f"{name}: {count(m.rows)} examples, {len(m.features)} features, {outputs(made)}; {layers}, "
+        f"step size {made.step_size:.3g}, {count(made.steps)} steps, {percent(made.learnt)} learnt"
+    )
+
+
+def outputs(made: Forecast) -> str:
+    """How many targets there are, or classes."""
+    number = len(made.moments.outputs)
+    if made.moments.classes:
+        return f"{number} classes"
+    return "one target" if number == 1 else f"{number} targets"
+
+
 def data(made: Forecast) -> str:
     """The table in one sentence."""
     m = made.moments
-    what = (
-        f"{len(m.outputs)} classes"
-        if m.classes
-        else "one target"
-        if len(m.outputs) == 1
-        else f"{len(m.outputs)} targets"
-    )
     share = f"A linear map can explain {percent(made.r2)} of the target's variance in these examples."
-    return f"{count(m.rows)} examples, {len(m.features)} features, {what}. {share}"
+    return f"{count(m.rows)} examples, {len(m.features)} features, {outputs(made)}. {share}"
 
 
 def pace(made: Forecast) -> str:
     """How fast it learns, in one sentence."""
-    if made.lr > made.largest_stable:
-        return f"At step size {made.lr:.3g}, above the largest stable one, descent will not settle."
+    if made.step_size > made.largest_stable:
+        return f"At step size {made.step_size:.3g}, above the largest stable one, descent will not settle."
     half, most = step_when(made, 0.5), step_when(made, 0.99)
     end = (
         f"99 % by step {count(most)}" if math.isfinite(most) else f"{percent(made.learnt)} by step {count(made.steps)}"
     )
     begin = f"half of what can be learnt is learnt by step {count(half)}, " if math.isfinite(half) else ""
-    return f"At step size {made.lr:.3g}, {begin}{end}."
+    return f"At step size {made.step_size:.3g}, {begin}{end}."
 
 
 def first(made: Forecast) -> str:
     """What is learnt first."""
     if not math.isfinite(listed(made)[0].half):
         return "No component is half learnt within this range."
-    each = next((each for each in listed(made) if matters(made, each)), listed(made)[0])
+    component = next((one for one in listed(made) if matters(made, one)), listed(made)[0])
     return (
-        f"First comes {kind(made)} {each.number} ({made_of(each.features)}), which explains {percent(each.explained, 1)} "
-        f"of the target's variance: half learnt by step {steps(made, each.half)}."
+        f"First comes {kind(made)} {component.number} ({made_of(component.features)}), which explains "
+        f"{percent(component.explained, 1)} of the target's variance: half learnt by step {steps(made, component.half)}."
     )
 
 
@@ -116,23 +138,23 @@ def order(made: Forecast) -> str:
 
 def stop(made: Forecast) -> str:
     """When to stop."""
-    found = made.stopping
-    if found is None:
+    stopping = made.stopping
+    if stopping is None:
         return "When to stop cannot be told: too few examples are left over to estimate the noise."
-    if not math.isfinite(found.best):
+    if not math.isfinite(stopping.best):
         return "Train to the end: the expected test loss never rises."
-    if found.gain < SAVES_LITTLE:
+    if stopping.gain < SAVES_LITTLE:
         return (
-            f"Train to the end: stopping at the best step, {steps(made, found.best)}, would save only "
-            f"{percent(found.gain, 1)} of the expected test loss."
+            f"Train to the end: stopping at the best step, {steps(made, stopping.best)}, would save only "
+            f"{percent(stopping.gain, 1)} of the expected test loss."
         )
-    if not found.within_range:
-        rise = percent(found.gain)
+    if not stopping.within_range:
+        rise = percent(stopping.gain)
         return f"The expected test loss still falls at step {count(made.steps)}; it rises later, by {rise}."
-    end = f"to {steps(made, found.window[1])}" if math.isfinite(found.window[1]) else "onwards"
+    end = f"to {steps(made, stopping.window[1])}" if math.isfinite(stopping.window[1]) else "onwards"
     return (
-        f"Stop near step {steps(made, found.best)} (within 5 % of best: {steps(made, found.window[0])} {end}): it saves "
-        f"{percent(found.gain)} of the expected test loss at the end of training."
+        f"Stop near step {steps(made, stopping.best)} (within 5 % of best: {steps(made, stopping.window[0])} {end}): it "
+        f"saves {percent(stopping.gain)} of the expected test loss at the end of training."
     )
 
 
@@ -164,79 +186,9 @@ def settings(made: Forecast) -> dict[str, object]:
         "table": made.name,
         "target": ", ".join(made.moments.outputs[:SHOWN]) + (", …" if len(made.moments.outputs) > SHOWN else ""),
         "depth": made.depth,
-        "start": f"balanced, all singular values {made.start:g}, {directions}",
-        "step size": made.lr,
+        "start": f"balanced, all singular values {made.start_scale:g}, {directions}",
+        "step size": made.step_size,
         "steps": made.steps,
         "inputs": "whitened" if made.whiten else "centred" if np.all(made.moments.scale == 1) else "standardised",
         "loss": "½ mean‖Wx − y‖², full batch, centred targets",
     }
-
-
-def to_json(made: Forecast, run: Comparison | None = None) -> str:
-    """Everything that was forecast (and measured) as one line of strict JSON; null is what does not happen."""
-    m = made.moments
-    found: dict[str, Any] = {
-        "table": made.name,
-        "rows": m.rows,
-        "rows_with_missing_values": m.missing,
-        "features": list(m.features),
-        "constant_columns": list(m.constant),
-        "outputs": list(m.outputs),
-        "classes": m.classes,
-        "depth": made.depth,
-        "start": made.start,
-        "seed": made.seed,
-        "whiten": made.whiten,
-        "lr": made.lr,
-        "steps": made.steps,
-        "largest_stable_lr": made.largest_stable,
-        "recommended_lr": made.recommended,
-        "explained": made.r2,
-        "least_loss": made.floor,
-        "variances": made.variances,
-        "components": [_component(made, each) for each in made.components],
-        "phases": [phase._asdict() for phase in made.phases],
-        "curve": {"step": made.time / made.lr, "loss": made.loss},
-        "stopping": _stopping(made),
-        "premises": [premise._asdict() for premise in made.premises],
-        "notices": list(made.notices),
-    }
-    if run is not None:
-        found["trained"] = {
-            "verdict": run.verdict,
-            "checks": [
-                {"name": check.name, "value": check.value, "bar": check.high, "passed": check.passed}
-                for check in run.checks
-            ],
-            "diverged_at": run.diverged_at,
-            "widths": list(run.widths),
-            "halfway": [each._asdict() for each in run.halfway],
-            "step": run.steps,
-            "loss": run.loss,
-            "seconds": run.seconds,
-        }
-    return json.dumps(_strict(found), allow_nan=False, ensure_ascii=False)
-
-
-def _component(made: Forecast, each: Component) -> dict[str, Any]:
-    when = {f"{name}_step": made.step_of(getattr(each, name)) for name in ("begins", "half", "ends")}
-    return {**each._asdict(), **when, "features": dict(each.features), "outputs": dict(each.outputs)}
-
-
-def _stopping(made: Forecast) -> dict[str, Any] | None:
-    if made.stopping is None:
-        return None
-    names = ("noise", "best", "window", "least", "final", "gain", "within_range", "loss")
-    fields = {name: getattr(made.stopping, name) for name in names}
-    return {**fields, "train_to_the_end": made.stopping.gain < SAVES_LITTLE, "advice": stop(made)}
-
-
-def _strict(value: Any) -> Any:
-    """Only what JSON has: a number that is not finite becomes null."""
-    if isinstance(value, dict):
-        return {str(name): _strict(part) for name, part in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _strict(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_strict(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
