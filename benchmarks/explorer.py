@@ -76,4 +76,6 @@ def _frames(browser, path: Path) -> np.ndarray:
 def _row(case: str, ours: str, budget: float, value: float, seen: np.ndarray, note: str) -> Row:
     low, high = budget / float(seen.max()), budget / float(seen.min())
     told = f"{note}: {1000 * value:.1f} ms, median {1000 * float(np.median(seen)):.1f} ms"
-    return Row(case, ours, f"{1000 * budget:g} ms", budget / value, low, high, 1.0, "times", 1 / value, 1 / budget, told)
+    return Row(
+        case, ours, f"{1000 * budget:g} ms", budget / value, low, high, 1.0, "times", 1 / value, 1 / budget, told
+    )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lineament.theory import certificates, end_to_end, lambda_modes, modes, phase_bounds, phases, twin
+from lineament.theory import assumptions, certificates, end_to_end, lambda_modes, modes, phase_bounds, phases, twin
 
 COUNT = 1000
 BAR = 1e-10
@@ -258,6 +258,19 @@ def test_twins(site, rng):
         assert np.allclose(found["rates"], wanted.rates, rtol=BAR, atol=1e-13)
         if wanted.stable:
             assert gap(found["loss"], wanted.loss(steps)).max() <= BAR
+
+
+@pytest.mark.parametrize("n", [40, 700])
+def test_assumptions(site, rng, n):
+    """Seven hundred examples have more pairs than are looked at: the draws, too, must be those of the package."""
+    X = rng.standard_t(4, size=(n, 6))
+    found = site.page.evaluate("X => lineament.assumptions.check(X)", X.tolist())
+    for mine, line in zip(found, assumptions.check(X).lines, strict=True):
+        assert (mine["name"], mine["holds"]) == (line.name, line.holds)
+        assert (
+            gap([mine["value"], mine["reference"], mine["allowed"]], [line.value, line.reference, line.allowed]).max()
+            <= BAR
+        )
 
 
 def test_random_numbers_are_numpys(site):

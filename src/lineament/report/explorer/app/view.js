@@ -105,6 +105,7 @@ export class View {
 
   predict() {
     const on = !this.sketches.some((sketch) => sketch.on);
+    if (on && this.values.multiples) this.set({ multiples: false }); // one curve is asked for, on one pair of axes
     this.predictor.setAttribute("aria-pressed", String(on));
     this.halt();
     this.sketches.forEach((sketch) => sketch.start(on));

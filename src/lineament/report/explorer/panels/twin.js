@@ -156,9 +156,13 @@ function draw_losses(d, act) {
     if (!hidden) pen.line(px, model.training.map((x) => plot.y(x)), { colour: palette[0], width: 2.4 });
   });
   if (!hidden) {
-    const i = Math.floor(px.length * 0.12), curves = [["training", model.training, palette[0], 18], ["test", model.test, palette[1], -8]];
-    if (model.naive) curves.push(["test, without the norm", model.naive, theme.guide, -24]);
-    curves.forEach(([words, series, colour, dy]) => pen.text(words, px[i] + 4, plot.y(series[i]) + dy, { colour, size: 12, bold: true, halo: theme.paper }));
+    const i = Math.floor(px.length * 0.12), curves = [["training", model.training, palette[0]], ["test", model.test, palette[1]]];
+    if (model.naive) curves.push(["test, without the norm", model.naive, theme.guide]);
+    // The highest has its name above, the others below each other.
+    curves.sort((a, b) => b[1][i] - a[1][i]).forEach(([words, series, colour], rank) => {
+      const y = rank ? plot.y(curves[0][1][i]) + 4 + 16 * rank + (plot.y(curves.at(-1)[1][i]) - plot.y(curves[0][1][i])) : plot.y(series[i]) - 8;
+      pen.text(words, px[i] + 4, y, { colour, size: 12, bold: true, halo: theme.paper });
+    });
   }
   const k = panel.time(model, values.now);
   cursor(d, plot, k, `step ${k}`, (now) => act.now(now));
