@@ -37,7 +37,7 @@ export function clip(x, low, high) {
  * @param {unknown} got
  */
 export function insist(good, name, words, got) {
-  if (!good) throw new RangeError(`${name} must hold ${words}, got ${got}`);
+  if (!good) throw new RangeError(`${name} must hold ${words}; got ${got}`);
 }
 
 /**
@@ -51,7 +51,7 @@ export function elementwise(f) {
     if (!lists.length) return f(...given);
     const n = lists[0].length;
     if (lists.some((x) => x.length !== n)) {
-      throw new RangeError(`the arguments must be numbers or equally long arrays, got lengths ${lists.map((x) => x.length)}`);
+      throw new RangeError(`the arguments must be numbers or equally long arrays; got lengths ${lists.map((x) => x.length)}`);
     }
     return Array.from({ length: n }, (_, i) => f(...given.map((x) => (lists.includes(x) ? x[i] : x))));
   };
