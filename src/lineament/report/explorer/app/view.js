@@ -22,7 +22,7 @@ export function valid(panel, key, value) {
 export class View {
   /**
    * @param {any} panel
-   * @param {{changed: () => void, take: (panel: string, values: any) => void, samples: Record<string, string>, presets: any[], show_preset: (id: string) => void}} host
+   * @param {{changed: () => void, settle: () => void, take: (panel: string, values: any) => void, samples: Record<string, string>, presets: any[], show_preset: (id: string) => void}} host
    */
   constructor(panel, host) {
     this.panel = panel;
@@ -34,6 +34,7 @@ export class View {
     this.stale = true;
     this.request = 0;
     this.playing = 0;
+    /** @type {import("../draw/theme.js").Theme | undefined} */ this.theme = undefined;
     this.act = {
       set: (key, value) => this.set(typeof key === "string" ? { [key]: value } : key),
       now: (now) => this.move(now),

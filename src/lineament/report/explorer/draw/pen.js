@@ -23,6 +23,7 @@
 
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif';
 const font = (o) => `${o.italic ? "italic " : ""}${o.bold ? "600 " : ""}${o.size ?? 12}px ${FAMILY}`;
+/** @type {Record<string, CanvasTextBaseline>} */
 const BASES = { top: "top", middle: "middle", bottom: "alphabetic" };
 
 /** Draws on a canvas. */

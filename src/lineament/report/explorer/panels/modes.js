@@ -162,6 +162,7 @@ function timetable(target, start, depth) {
   return { begins: NaN, half: NaN, ends: NaN, last };
 }
 
+/** @returns {[number, number]} */
 function vertical(values) {
   const top = Math.max(...values.spectrum, values.start);
   return values.y === "log" ? [Math.min(values.start, ...values.spectrum) / 2, top * 1.6] : [0, top * 1.08];

@@ -156,12 +156,13 @@ function draw_losses(d, act) {
     if (!hidden) pen.line(px, model.training.map((x) => plot.y(x)), { colour: palette[0], width: 2.4 });
   });
   if (!hidden) {
-    const i = Math.floor(px.length * 0.12), curves = [["training", model.training, palette[0]], ["test", model.test, palette[1]]];
-    if (model.naive) curves.push(["test, without the norm", model.naive, theme.guide]);
-    // The highest has its name above, the others below each other.
-    curves.sort((a, b) => b[1][i] - a[1][i]).forEach(([words, series, colour], rank) => {
-      const y = rank ? plot.y(curves[0][1][i]) + 4 + 16 * rank + (plot.y(curves.at(-1)[1][i]) - plot.y(curves[0][1][i])) : plot.y(series[i]) - 8;
-      pen.text(words, px[i] + 4, y, { colour, size: 12, bold: true, halo: theme.paper });
+    // The curves fall and lie close to each other: their names stand in the empty corner, in the order of the curves.
+    const curves = [["training loss", model.training, palette[0], undefined], ["test loss", model.test, palette[1], undefined]], i = px.length >> 1;
+    if (model.naive) curves.push(["test loss, without the norm", model.naive, theme.guide, [4, 4]]);
+    curves.sort((a, b) => b[1][i] - a[1][i]).forEach(([words, , colour, dash], rank) => {
+      const x = box.left + box.width - 8, y = box.top + 42 + 18 * rank;
+      pen.line([x - 24, x], [y - 4, y - 4], { colour, width: 2.4, dash });
+      pen.text(words, x - 30, y, { colour, size: 12, bold: true, anchor: "end", halo: theme.paper });
     });
   }
   const k = panel.time(model, values.now);

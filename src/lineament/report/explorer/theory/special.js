@@ -42,11 +42,12 @@ export function insist(good, name, words, got) {
 
 /**
  * A function of numbers as one of numbers or equally long arrays, entry by entry.
- * @param {(...x: number[]) => any} f
+ * @param {(...x: any[]) => any} f
  * @returns {(...x: any[]) => any}
  */
 export function elementwise(f) {
   return (...given) => {
+    /** @type {any[]} */
     const lists = given.filter((x) => Array.isArray(x) || ArrayBuffer.isView(x));
     if (!lists.length) return f(...given);
     const n = lists[0].length;

@@ -34,6 +34,7 @@ const CLOSED = {
   gelu: [0.5, 0.5 / ROOT_PI, 0.75 / ROOT_PI, 0.0625 / ROOT_PI],
 };
 
+/** @param {number[]} found */
 const named = ([zeta, theta0, theta1, theta2]) => ({ zeta, theta0, theta1, theta2 });
 
 /**
