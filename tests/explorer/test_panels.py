@@ -138,7 +138,7 @@ def test_small_multiples(site):
 
 def test_play_moves_time_and_stops(site):
     site.show("panel=modes&now=0")
-    site.press("Play")
+    site.press("Play", settle=False)
     site.page.wait_for_function("() => lineament.explorer.values.now > 0.01")
     site.press("Pause")
     now = site.values()["now"]

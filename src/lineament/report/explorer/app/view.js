@@ -7,6 +7,7 @@ import { Figure } from "./figure.js";
 import { Sketch } from "./predict.js";
 import { copy, download, joined, to_csv, to_png } from "./save.js";
 
+const REST = 60, PATIENCE = 400; // milliseconds until the numbers follow: after a movement, and at the latest
 const LAP = 9000; // milliseconds for the whole of the time shown
 const CALM = 10; // jumps in place of movement, where the reader asks for less of it
 
@@ -217,8 +218,21 @@ export class View {
       this.chooser.value = chosen?.panel === panel.id ? this.preset : "";
       this.claim.replaceChildren(...(chosen ? this.link(chosen) : []));
     }
-    if (this.hidden || !model) this.reading.replaceChildren();
-    else this.read(panel.reading(values, model));
+    if (this.hidden || !model) { clearTimeout(this.late); this.late = 0; this.reading.replaceChildren(); } else this.read_soon();
+    this.reading.toggleAttribute("data-late", Boolean(this.late));
+  }
+
+  /** The numbers follow when the hand rests, or every now and then while it moves: a frame need not wait for their layout. */
+  read_soon() {
+    const now = performance.now();
+    this.read_at ??= -Infinity;
+    clearTimeout(this.late);
+    this.late = window.setTimeout(() => {
+      this.late = 0;
+      this.read_at = performance.now();
+      if (this.model && !this.hidden) this.read(this.panel.reading(this.values, this.model));
+      this.reading.removeAttribute("data-late");
+    }, now - this.read_at > PATIENCE ? 0 : REST);
   }
 
   link(chosen) {
