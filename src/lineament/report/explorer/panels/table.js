@@ -138,7 +138,7 @@ async function take(file, act) {
 
 function draw_course(d, act) {
   const { pen, theme, values, model, width, height, hidden } = d, { made, shown } = model, wide = width > 520;
-  const plot = axes(pen, theme, { left: 0, top: 0, width: width - (wide ? 150 : 34), height }, { x: { label: "step", domain: model.span, kind: "log" }, y: { label: "share learnt", domain: [-0.05, 1.1] } });
+  const plot = axes(pen, theme, { left: 0, top: 0, width: width - (wide ? 158 : 34), height }, { x: { label: "step", domain: model.span, kind: "log" }, y: { label: "share learnt", domain: [-0.05, 1.1] } });
   const { box } = plot, steps = made.curve.step, px = steps.map((k) => plot.x(Math.max(k, model.span[0] / 10)));
   const easiest = shown.reduce((a, b) => (b.half < a.half ? b : a)), asked = shown.reduce((a, b) => (b.half > a.half && b.half < Infinity ? b : a));
   pen.clip(box.left, box.top, box.width, box.height, () => {
@@ -152,7 +152,7 @@ function draw_course(d, act) {
     shown.forEach((each, i) => {
       if (each.half_step <= model.span[1] && each.half_step >= model.span[0]) pen.circle(plot.x(each.half_step), plot.y(0.5), 4, { colour: mode_colour(theme, i, shown.length), width: 2, fill: theme.paper });
     });
-    const labels = shown.map((each, i) => ({ text: wide ? `${each.number}: ${short(words.made_of(each.features.slice(0, 2)), 20)}` : `${each.number}`, y: plot.y(made.path.share.at(-1)[each.number - 1]), colour: mode_colour(theme, i, shown.length) }));
+    const labels = shown.map((each, i) => ({ text: wide ? `${each.number}: ${short(words.made_of(each.features.slice(0, 2)), 17)}` : `${each.number}`, y: plot.y(made.path.share.at(-1)[each.number - 1]), colour: mode_colour(theme, i, shown.length) }));
     for (const each of apart(labels, box.top + 6, box.top + box.height - 6, 15)) pen.text(each.text, box.left + box.width + 6, each.y, { colour: each.colour, size: 12, bold: true, base: "middle" });
   }
   const k = panel.time(model, values.now);
