@@ -53,7 +53,7 @@ export const panel = {
     if (held.key === key) return held.made;
     const table = read(text, name, values.target || null);
     if (table.features.length > MOST_COLUMNS) throw new RangeError(`'${name}' has ${table.features.length} features; here at most ${MOST_COLUMNS} are handled: use lineament forecast`);
-    const work = forecasting(table, { depth: values.depth, start: values.start, whiten: values.whiten, classes: values.classes || null, seed: values.seed });
+    const work = forecasting(table, { depth: values.depth, start_scale: values.start, whiten: values.whiten, classes: values.classes || null, seed: values.seed });
     let until = performance.now() + SLICE;
     for (;;) {
       const { done, value } = work.next();
@@ -101,7 +101,7 @@ export const panel = {
     return columns;
   },
   python(values, { made }) {
-    const source = values.sample === "own" ? held.name : values.sample, options = [`depth=${values.depth}`, `start=${code(values.start)}`];
+    const source = values.sample === "own" ? held.name : values.sample, options = [`depth=${values.depth}`, `start_scale=${code(values.start)}`];
     if (values.whiten) options.push("whiten=True");
     if (values.classes) options.push("classes=True");
     if (values.seed) options.push(`seed=${values.seed}`);
@@ -112,7 +112,7 @@ from lineament.forecasting import forecast_table
 
 table = tables.read(${JSON.stringify(source)}${target})
 made = forecast_table(table, ${options.join(", ")})
-steps = made.time / made.lr
+steps = made.time / made.step_size
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
 for each in sorted(made.components, key=lambda each: -each.explained)[:${SHOWN}]:
@@ -192,7 +192,7 @@ function draw_loss(d) {
     });
     pen.text("training", box.left + 10, box.top + box.height - 12, { colour: palette[0], size: 12, bold: true, halo: theme.paper });
     if (expected) pen.text("expected test", box.left + 10, box.top + box.height - 28, { colour: palette[1], size: 12, bold: true, halo: theme.paper });
-    const best = made.stopping && !made.stopping.train_to_the_end ? made.stopping.best / made.lr : Infinity;
+    const best = made.stopping && !made.stopping.train_to_the_end ? made.stopping.best / made.step_size : Infinity;
     if (best >= model.span[0] && best <= model.span[1]) {
       const x = plot.x(best);
       pen.line([x, x], [box.top, box.top + box.height], { colour: palette[1], width: 1.3, dash: [5, 4] });
