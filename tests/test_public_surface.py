@@ -176,6 +176,7 @@ VALID: dict[str, dict] = {
     "training_time.singular_values": {
         "time": [0.0, 1.0], "target": [1.0, 0.5], "start": 0.1, "depth": 2.0, "curvature": 1.0,
     },
+    "training_time.time_to": {"value": 0.5, "target": 1.0, "start": 0.1, "depth": 2.0, "curvature": 1.0},
     "twin.covariance_spread": {"x": X},
     "twin.feature_map": {"activation": "erf", "spread": 1.0, "first": 1.0, "second": 1.0},
     "twin.two_layer": {
