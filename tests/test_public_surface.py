@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from lineament import measure, theory
-from lineament.measure import baselines, neurons
+from lineament.measure import neurons
 from lineament.theory import early_stopping, riccati, twin
 
 EYE, ONE = np.eye(2), np.ones((2, 2))
@@ -173,6 +173,10 @@ VALID: dict[str, dict] = {
     "singular_flow.singular_flow": {
         "times": [0.0, 0.1], "W0": START, "gradient": gradient, "depth": 2, "method": "LSODA", "rtol": 1e-6, "atol": 1e-9,
     },
+    "training_time.singular_values": {
+        "time": [0.0, 1.0], "target": [1.0, 0.5], "start": 0.1, "depth": 2.0, "curvature": 1.0,
+    },
+    "training_time.time_to": {"value": 0.5, "target": 1.0, "start": 0.1, "depth": 2.0, "curvature": 1.0},
     "twin.covariance_spread": {"x": X},
     "twin.feature_map": {"activation": "erf", "spread": 1.0, "first": 1.0, "second": 1.0},
     "twin.two_layer": {
@@ -197,6 +201,8 @@ VALID: dict[str, dict] = {
     "units.steps": {
         "time": 10.0, "step_size": 0.1, "depth": 2.0, "parameterisation": "factors", "loss": "half", "curvature": 1.0,
     },
+    "wide_limit.descent": {"d": [2.0, 1.0], "target": TARGET, "step_size": 0.1, "steps": 3},
+    "wide_limit.scales": {"W": TARGET},
     "twin.FeatureMap(1.0).__call__": {"x": X},
     "twin.FeatureMap(1.0).kernel": {"x": X, "y": X},
     "twin.Twin": {"x": X, "y": X[:, 0], "features": twin.FeatureMap(1.0), "step_size": 0.1},
@@ -210,7 +216,6 @@ VALID: dict[str, dict] = {
     "agreement.relative_mse": {"network": ONE, "twin": ONE, "scale": 1.0},
     "agreement.split": {"values": X.T, "features": X[:, :1]},
     "agreement.split_mse": {"values": X.T, "features": X[:, :1]},
-    "baselines.max_margin": {"X": X[:2], "y": [1, 1]},
     "critical.critical_frequency": {"predictions": [[0, 1], [1, 1]], "labels": [1, 1], "frequencies": [0.0, 1.0]},
     "critical.critical_pc": {"predictions": [[0, 1], [1, 1]], "labels": [1, 1], "sizes": [1.0, 2.0]},
     "critical.linear_predictions": {"weights": TARGET, "coordinates": X, "sizes": (1, 2), "offset": [0.0, 0.0]},
@@ -253,7 +258,7 @@ def find(name: str) -> Callable:
     for package in (theory, measure):
         if hasattr(package, module) and inspect.ismodule(getattr(package, module)):
             return eval(rest, vars(getattr(package, module)))
-    return eval(name, {"measure": measure, "baselines": baselines, "neurons": neurons} | OBJECTS)
+    return eval(name, {"measure": measure, "neurons": neurons} | OBJECTS)
 
 
 def functions_of(module) -> set[str]:
@@ -267,7 +272,7 @@ def functions_of(module) -> set[str]:
 
 def test_every_public_function_is_in_the_table():
     modules = [getattr(theory, name) for name in theory.__all__]
-    modules += [measure.agreement, measure.critical, measure.neighbours, measure.order, baselines, neurons]
+    modules += [measure.agreement, measure.critical, measure.neighbours, measure.order, neurons]
     public = set().union(*(functions_of(module) for module in modules))
     listed = {name for name in VALID if "(" not in name and name.split(".")[0] not in (*OBJECTS, "measure")}
     assert public - listed == set()
