@@ -19,7 +19,8 @@ def _at_home(tmp_path, monkeypatch):
     np.savez("good.npz", X=X, y=y)
     rows = "\n".join(",".join(map(str, row)) for row in np.column_stack([X, y]))
     (tmp_path / "good.csv").write_text(f"a,b,c,price\n{rows}\n")
-    (tmp_path / "words.csv").write_text("a,town,price\n1,Bonn,2\n2,Ulm,3\n")
+    (tmp_path / "words.csv").write_text("a,town,price\n1,Bonn,2\n2,Ulm,3\n3,Bonn,5\n4,Ulm,4\n")
+    (tmp_path / "mixed.csv").write_text("a,town,price\n1,Bonn,2\n2,7,3\n")
     (tmp_path / "same.csv").write_text("a,b,price\n1,2,3\n1,2,4\n1,2,5\n")
     (tmp_path / "flat.csv").write_text("a,price\n1,3\n2,3\n")
     (tmp_path / "holes.csv").write_text("a,price\n1,\n2,\n3,4\n")
@@ -96,10 +97,10 @@ def test_fewer_rows_than_columns_are_noticed(run):
     [
         (["gone.csv"], ["'DATA'", "no file 'gone.csv'", "check the path"]),
         (["digitz"], ["'digitz'", "did you mean 'digits'"]),
-        (["file"], ["'file'", "must end in .npz, .csv"]),
+        (["file"], ["'file'", "ends in one of .npz"]),
         (["good.csv", "--target", "prize"], ["no column 'prize'", "did you mean 'price'"]),
         (["diabetes", "--target", "age"], ["has its own target", "'age'"]),
-        (["words.csv"], ["column 'town'", "'Bonn'", "Encode"]),
+        (["mixed.csv"], ["column 'town'", "'Bonn'", "--drop town"]),
         (["same.csv"], ["at least one feature must vary", "2 columns"]),
         (["flat.csv"], ["target price must vary"]),
         (["holes.csv"], ["at least two complete rows", "there are 1, and 2 with a missing value"]),
