@@ -108,12 +108,12 @@ class _Sums:
 
     def _keep(self, X: Array, rng: np.random.Generator) -> None:
         """Reservoir sampling: every row of the stream ends up among those kept with the same probability."""
-        room = max(0, KEPT - self.n)
-        self.kept = np.concatenate([self.kept, X[:room]])
-        if len(X) > room:
-            place = rng.integers(0, np.arange(self.n + room, self.n + len(X)) + 1)
+        left = max(0, KEPT - self.n)
+        self.kept = np.concatenate([self.kept, X[:left]])
+        if len(X) > left:
+            place = rng.integers(0, np.arange(self.n + left, self.n + len(X)) + 1)
             chosen = np.flatnonzero(place < KEPT)
-            self.kept[place[chosen]] = X[room + chosen]
+            self.kept[place[chosen]] = X[left + chosen]
 
 
 def gather(
