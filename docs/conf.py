@@ -4,6 +4,7 @@ from pathlib import Path
 
 import lineament
 from lineament.claims.papers import PAPERS
+from lineament.report import explorer
 
 here = Path(__file__).parent
 project = "lineament"
@@ -15,6 +16,10 @@ release = version = lineament.__version__
 (here / "_build").mkdir(exist_ok=True)
 references = "\n\n".join(paper.bibtex for paper in PAPERS.values()) + "\n"
 (here / "_build" / "references.bib").write_text(references)
+
+# The explorer is one page, written beside the static files.
+(here / "_build" / "static").mkdir(exist_ok=True)
+explorer.write(here / "_build" / "static" / explorer.NAME)
 
 extensions = [
     "myst_parser",
@@ -61,7 +66,7 @@ def setup(app):
 
 
 html_theme = "pydata_sphinx_theme"
-html_static_path = ["_static"]
+html_static_path = ["_static", "_build/static"]
 html_title = "lineament"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": True, "secondary_sidebar_items": ["page-toc"]}
 html_sidebars = {"index": []}

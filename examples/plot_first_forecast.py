@@ -22,14 +22,13 @@ start = la.starts.aligned(net, target, start_scale=1e-3)
 
 # %%
 # When will each mode be half learnt? No training is needed to say.
-clock = la.theory.units.clock_rate(depth=3)
-half_learnt = la.theory.modes.time_to(problem.modes / 2, problem.modes, start=1e-3, depth=3) / clock
+half_learnt = la.theory.training_time.time_to(problem.modes / 2, problem.modes, start=1e-3, depth=3)
 print("forecast half-rise times:", np.round(half_learnt, 2))
 
 # %%
 # Now train, by gradient flow, and lay the forecast over what was measured.
 run = la.flow(net, problem, start, record=("loss", "singular_values"))
-forecast = la.theory.modes.trajectory(clock * run.time.values[:, None], problem.modes, start=1e-3, depth=3)
+forecast = la.theory.training_time.singular_values(run.time, problem.modes, start=1e-3, depth=3)
 worst = float(np.max(np.abs(run.singular_values.values / forecast - 1)))
 print(f"worst relative gap: {worst:.1e}")
 la.plot.overlay(run.singular_values, forecast)

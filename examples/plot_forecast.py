@@ -36,7 +36,12 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained
 left.plot(run.steps, run.loss, color="C0", linewidth=3, label="trained")
 left.plot(made.time / made.step_size, made.loss, color="black", linewidth=0.9, label="forecast")
 left.plot(
-    made.time / made.step_size, stopping.loss, color="black", linewidth=0.9, linestyle="--", label="expected on new data"
+    made.time / made.step_size,
+    stopping.loss,
+    color="black",
+    linewidth=0.9,
+    linestyle="--",
+    label="expected on new data",
 )
 left.set(xscale="log", xlim=(80, 2000), xlabel="step", ylabel="loss")
 left.legend()

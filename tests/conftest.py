@@ -1,11 +1,20 @@
-"""Every test runs in float64, with strict promotion, and hypothesis is reproducible."""
+"""Every test runs in float64, with strict promotion and checked annotations, and hypothesis is reproducible."""
+
+from collections.abc import Iterator
 
 import jax
+import jaxtyping
+import pytest
 from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Shapes and types that the packages of training promise are checked at every call, before anything of them is imported.
+CHECKED = [f"lineament.{package}" for package in ("core", "problems", "models", "starts", "train")]
+install_import_hook(CHECKED, "typechecked.check")
 
 settings.register_profile(
     "lineament",
@@ -15,3 +24,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("lineament")
+
+
+@pytest.fixture(autouse=True)
+def _unchecked_where_refused(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of what is refused pass what annotations forbid: there the package's own errors are wanted."""
+    refusal = any(word in request.node.name for word in ("refused", "bad_", "is_named", "wrong"))
+    jaxtyping.config.update("jaxtyping_disable", refusal)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

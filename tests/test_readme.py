@@ -54,6 +54,12 @@ def test_the_guide_runs():
         exec(snippet, scope)
     ranks = scope["run"].effective_rank.sel(step=500).values
     assert ranks.shape == (20,)
+    trained, followed, waves = scope["trained"], scope["followed"], scope["waves"]
+    assert (trained.loss[:, -1] < 0.2 * trained.loss[:, 0]).all()
+    assert float(followed.loss[-1]) < float(followed.loss[0])
+    f = lambda p: waves.end_to_end(p)(jax.numpy.asarray(scope["X"]))[:, 0]  # noqa: E731
+    J = [leaf.reshape(50, -1) for leaf in jax.tree.leaves(jax.jacrev(f)(trained.final[0]))]
+    np.testing.assert_allclose(scope["kernel"], sum(j @ j.T for j in J), atol=1e-10)
 
 
 @pytest.mark.parametrize("page", ["docs/guide_forecast.md", "docs/guide_torch.md"])

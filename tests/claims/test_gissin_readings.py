@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineament.claims.gissin import convolution, readings, sparse
+from lineament.claims.gissin import appendix_g_lemma, figure_3, readings
 
 TIMES = np.linspace(0, 10, 101)
 
@@ -47,26 +47,26 @@ def test_features_are_chosen_in_the_order_they_pass_the_threshold():
     weights[2:, 1] = -0.2  # in absolute value
     weights[2:, 3] = 0.5  # at the same record as feature 1, and larger
     weights[3, 0] = 0.11  # chosen even if it falls back
-    weights[:, 2] = sparse.CHOSEN  # not above
-    assert sparse.first_chosen(weights, 6).tolist() == [4, 3, 1, 0]
-    assert sparse.first_chosen(weights, 2).tolist() == [4, 3]
+    weights[:, 2] = figure_3.CHOSEN  # not above
+    assert figure_3.first_chosen(weights, 6).tolist() == [4, 3, 1, 0]
+    assert figure_3.first_chosen(weights, 2).tolist() == [4, 3]
 
 
 def test_a_run_that_diverged_keeps_what_it_had_chosen():
     weights = np.zeros((4, 3))
     weights[1, 2], weights[2:] = 1.0, np.nan
-    assert sparse.first_chosen(weights, 3).tolist() == [2]
+    assert figure_3.first_chosen(weights, 3).tolist() == [2]
 
 
 def test_agreement_is_over_the_smaller_set():
-    assert sparse.agreement(np.array([1, 2, 3]), np.array([3, 2, 7])) == pytest.approx(2 / 3)
-    assert sparse.agreement(np.array([1]), np.array([3, 1, 7])) == 1.0
-    assert np.isnan(sparse.agreement(np.array([], int), np.array([1])))
+    assert figure_3.agreement(np.array([1, 2, 3]), np.array([3, 2, 7])) == pytest.approx(2 / 3)
+    assert figure_3.agreement(np.array([1]), np.array([3, 1, 7])) == 1.0
+    assert np.isnan(figure_3.agreement(np.array([], int), np.array([1])))
 
 
 def test_pursuit_finds_orthogonal_atoms_by_size():
     D = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
-    assert sparse.pursued(D, D @ [0.0, 3.0, 0.0, -5.0, 1.0, 0.0], 2).tolist() == [1, 3]
+    assert figure_3.pursued(D, D @ [0.0, 3.0, 0.0, -5.0, 1.0, 0.0], 2).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(("length", "depth"), [(1, 3), (4, 1), (5, 3)])
@@ -76,4 +76,4 @@ def test_the_convolutional_network_is_the_double_sum_of_its_definition(length, d
     h = x
     for w in layers[:-1]:
         h = np.array([sum(w[k] * h[(i + k) % length] for k in range(length)) for i in range(length)])
-    assert convolution.network(layers, x[None])[0] == pytest.approx(h @ layers[-1], rel=1e-12)
+    assert appendix_g_lemma.network(layers, x[None])[0] == pytest.approx(h @ layers[-1], rel=1e-12)

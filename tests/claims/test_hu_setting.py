@@ -39,18 +39,18 @@ def test_padded_networks_train_as_they_would_alone(activation, first, second):
     sizes = [(4, 20, 10), (7, 33, 6), (3, 12, 26)]
     make = np.random.default_rng(0)
     members = [(setting.task(make, d, n, 9, "skewed", "shifted"), m) for d, n, m in sizes]
-    courses = setting.follow(
+    comparisons = setting.follow(
         np.random.default_rng(1), members, activation=activation, first=first, second=second, at=np.array([0, 3, 8])
     )
     rng = np.random.default_rng(1)  # the same starts once more
-    for (task, m), course, eta1, eta2 in zip(members, courses, first, second, strict=True):
+    for (task, m), one, eta1, eta2 in zip(members, comparisons, first, second, strict=True):
         half = setting.mirrored_start(rng, task.X.shape[1], m)
-        assert np.all(course.network_fresh[0] == 0)
+        assert np.all(one.network_fresh[0] == 0)
         for index, steps in ((1, 3), (2, 8)):
             alone = _descend(task, half, activation, eta1, eta2, steps)
             assert np.abs(alone).max() > 0.02
-            np.testing.assert_allclose(course.network_fresh[index], alone, atol=2e-6)
-        assert course.twin.horizon() == pytest.approx(task.X.shape[1] * np.log(task.X.shape[1]) / max(eta1, eta2))
+            np.testing.assert_allclose(one.network_fresh[index], alone, atol=2e-6)
+        assert one.twin.horizon() == pytest.approx(task.X.shape[1] * np.log(task.X.shape[1]) / max(eta1, eta2))
 
 
 @pytest.mark.parametrize("inputs", ["gaussian", "skewed", "cube"])

@@ -13,6 +13,7 @@ from scipy.linalg import expm, sqrtm
 
 import lineament as la
 from lineament.forecasting import forecast, paths, stability
+from lineament.forecasting.forecast import notices
 from lineament.forecasting.stopping import stopping
 from lineament.theory import early_stopping, end_to_end, layers, phases
 
@@ -396,3 +397,43 @@ def test_words_are_not_numbers():
     made = forecast(X, objects)
     assert not made.moments.classes
     assert made.moments.missing == 1
+
+
+def test_a_whitened_forecast_does_not_depend_on_the_variances_of_the_inputs():
+    X, y = table(k=2)
+    mixed = X @ np.random.default_rng(5).normal(size=(X.shape[1], X.shape[1])) * 7
+    plain, other = (forecast(inputs, y, whiten=True, standardise=False) for inputs in (X, mixed))
+    for one, two in zip(plain.premises, other.premises, strict=True):
+        assert (one.name, one.met, one.meaning) == (two.name, two.met, two.meaning)
+        assert one.value == pytest.approx(two.value, rel=1e-6, abs=1e-9)
+    np.testing.assert_allclose([e.half for e in plain.components], [e.half for e in other.components], rtol=1e-6)
+
+
+def test_the_meaning_of_a_premise_says_whether_it_is_met():
+    X, y = table()
+    for start, said in ((1e-3, "no guarantee of convergence follows"), (1.0, "is guaranteed from this start")):
+        # One output, one whitened mode: a start in its direction, below or near the target, has a margin of its own.
+        inputs, target = (X[:, :1], 2 * X[:, 0]) if start == 1.0 else (X, y)
+        margin = next(p for p in forecast(inputs, target, start=start).premises if p.name == "deficiency margin")
+        assert margin.met == (margin.value > 0)
+        assert margin.met == ("is guaranteed" in margin.meaning)
+        assert said in margin.meaning or margin.met != (start == 1.0)
+
+
+def test_rows_left_out_are_told_of():
+    X, y = table()
+    X = X.copy()
+    X[[2, 5, 7], 0] = np.nan
+    assert f"3 of {len(X)} rows have a missing value and were left out." in notices(forecast(X, y))
+
+
+def test_a_best_window_that_reaches_to_the_end_has_no_end():
+    """The loss falls, and rises again by less than the window allows: any later time is as good."""
+    time = np.arange(5.0)
+    share = np.array([[0.0], [0.5], [0.9], [1.0], [1.0]])
+    path = paths.Path(time, share, np.zeros(5), np.zeros(5))
+    seen, variance = np.array([2.0]), np.array([0.2])
+    found = stopping(path, seen, variance, 3.0, 1000)
+    assert found.best == 2.0
+    assert found.window[1] == np.inf
+    assert found.final > found.least

@@ -158,3 +158,8 @@ def test_identifiers_are_no_classes():
         gather([(np.arange(n)[:, None], np.array([f"id{i}" for i in range(n)]))], ("x",), ("y",))
     with pytest.raises(ValueError, match="must be one column to name classes; got 2"):
         gather([(np.eye(2), np.array([["a", "b"], ["c", "d"]]))], ("x0", "x1"), ("y",))
+
+
+def test_classes_that_are_numbers_come_before_those_that_are_words():
+    y = np.array(["b", "10", "a", "2", "b", "10", "a", "2"], dtype=object)
+    assert gather([(np.arange(8.0)[:, None], y)], ("x",), ("y",)).outputs == ("2", "10", "a", "b")

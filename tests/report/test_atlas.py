@@ -95,7 +95,19 @@ def test_a_page_for_each_claim_and_an_index(pages):
         "gissin-c.html",
         "cohen-d.html",
         "errata.html",
+        "explorer.html",
     }
+
+
+def test_index_and_claims_lead_to_the_explorer_and_back(pages, records, tmp_path):
+    assert "explorer.html" in pages["index.html"].links
+    assert not any(link.startswith("explorer.html") for link in pages["gissin-a.html"].links), "it has no preset"
+    atlas.write(tmp_path, [dataclasses.replace(records[0], id="gissin-f2")], {})
+    assert "explorer.html#gissin-f2" in Page(tmp_path / "gissin-f2.html").links
+    page = Page(tmp_path / "explorer.html")
+    assert {"index.html", "gissin-f2.html"} <= set(page.links)
+    assert "gissin-f2" in page.ids
+    assert "gissin-t2.html" not in page.links, "it has no page here"
 
 
 def test_ids_are_unique_and_links_resolve(pages, folder):

@@ -51,7 +51,7 @@ def test_recording_does_not_change_the_run_and_sees_what_it_says():
 def test_memory_grows_with_what_is_recorded_not_with_steps():
     short = la.descend(NET, PROBLEM, START, step_size=1e-3, steps=100, every=10)
     long = la.descend(NET, PROBLEM, START, step_size=1e-3, steps=100_000, every=10_000)
-    assert short.nbytes == long.nbytes
+    assert short.data.nbytes == long.data.nbytes
 
 
 def test_descent_tends_to_flow_at_rate_one():
@@ -81,7 +81,7 @@ def test_minibatches_visit_every_example_once_an_epoch():
     # one weight per example: the weight moves only when its example is drawn
     net, problem = la.models.DeepLinear((12, 1)), la.problems.regression(np.eye(12), np.ones(12))
     start = (jnp.zeros((1, 12)),)
-    options = {"step": 1.0, "batch_size": 4, "key": KEY, "every": 1, "record": ("end_to_end",)}
+    options = {"step_size": 1.0, "batch_size": 4, "key": KEY, "every": 1, "record": ("end_to_end",)}
     run = la.descend(net, problem, start, steps=6, **options)
     touched = np.diff(run.end_to_end.values[:, 0], axis=0) > 0
     np.testing.assert_array_equal(touched.sum(1), 4)
@@ -215,9 +215,7 @@ def test_dropout_acts_in_every_step_and_not_in_records():
 def test_members_drop_different_units():
     net = la.models.MLP((4, 16, 2), "relu", "standard", dropout=0.5)
     X, y = jax.random.normal(jax.random.key(0), (10, 4)), jnp.arange(10) % 2
-    start = la.ensemble(
-        lambda _: la.starts.he(net, 1), jax.random.split(jax.random.key(3), 2)
-    )
+    start = la.ensemble(lambda _: la.starts.he(net, 1), jax.random.split(jax.random.key(3), 2))
     run = la.descend(net, la.problems.CrossEntropy(X, y, 2), start, step_size=0.1, steps=3, key=jax.random.key(2))
     first, second = run.loss.values[:, -1]
     assert first != second

@@ -121,12 +121,12 @@ def test_the_solver_tends_to_the_ito_path_at_rate_one_half():
 def test_descent_and_diffusion_agree_in_the_mean_loss():
     count, until, intensity, steps, key = 2000, 1.0, 1.0, 128, jax.random.key(5)
     start = la.Ensemble(tuple(jnp.broadcast_to(W, (count, *W.shape)) for W in START))
-    descent = {"step": until / steps, "steps": steps, "key": KEY}
+    descent = {"step_size": until / steps, "steps": steps, "key": KEY}
     down, quiet = (
         noisy_descend(NET, PROBLEM, start, noise=scale * np.sqrt(steps / until), **descent).loss.values[:, -1]
         for scale in (intensity, 0.0)
     )
-    options = {"intensity": intensity, "step": until / steps, "times": [0.0, 0.5, until]}
+    options = {"intensity": intensity, "step_size": until / steps, "times": [0.0, 0.5, until]}
     flow = noisy_flow(NET, PROBLEM, start, key=key, **options).loss.values[:, -1]
     assert abs(down.mean() - flow.mean()) < 4 * np.sqrt((down.var() + flow.var()) / count)
     assert down.mean() - quiet.mean() > 15 * down.std() / np.sqrt(count)  # the noise is no small thing here
@@ -170,11 +170,11 @@ def test_bad_input_is_named(call, message):
 
 
 def down(problem=PROBLEM, **options):
-    return noisy_descend(NET, problem, START, **({"step": 0.1, "steps": 5, "noise": 1.0, "key": KEY} | options))
+    return noisy_descend(NET, problem, START, **({"step_size": 0.1, "steps": 5, "noise": 1.0, "key": KEY} | options))
 
 
 def diffuse(problem=PROBLEM, start=START, **options):
-    given = {"intensity": 1.0, "step": 0.1, "times": [0.0, 1.0], "key": KEY} | options
+    given = {"intensity": 1.0, "step_size": 0.1, "times": [0.0, 1.0], "key": KEY} | options
     return noisy_flow(NET, problem, start, **given)
 
 

@@ -11,9 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
-Parameters: TypeAlias = PyTree[Array]
 Map: TypeAlias = Float[Array, "..."] | Callable[[Float[Array, "n in"]], Float[Array, "n out"]]
 
 
@@ -37,19 +36,20 @@ class Parameter:
 
 
 class AbstractModel(eqx.Module):
-    """What can be trained. A model of one's own has the attribute `shape` and two methods, `layout` and `end_to_end`.
+    """What can be trained. A model of one's own has the property `shape` and two methods, `layout` and `end_to_end`.
 
     It holds no parameters: they travel as a tree of arrays of their own, so that many can be trained at once. Whatever
     it holds, such as widths, is marked as static: `widths: tuple[int, ...] = eqx.field(static=True)`.
 
-    Attributes:
-        shape: Of its maps: outputs and inputs, or the shape of a tensor.
     """
 
-    shape: eqx.AbstractVar[tuple[int, ...]]
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its maps: outputs and inputs, or that of a tensor."""
 
     @abc.abstractmethod
-    def layout(self) -> PyTree[Parameter]:
+    def layout(self) -> Any:
         """The tree of its parameters, a `Parameter` in place of each array."""
 
     @abc.abstractmethod

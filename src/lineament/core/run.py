@@ -88,8 +88,9 @@ class Run:
             f"<tr><td>{escape(str(name))}</td><td>{escape(str(value))}</td></tr>"
             for name, value in self.settings.items()
         )
+        records = self.data._repr_html_()  # pyright: ignore[reportPrivateUsage]  # what notebooks call
         settings = f"<details><summary>settings</summary><table>{rows}</table></details>"
-        return f"<div><code>{escape(repr(self))}</code>{self.data._repr_html_()}{settings}</div>"
+        return f"<div><code>{escape(repr(self))}</code>{records}{settings}</div>"
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one netCDF file (version 3, as SciPy writes it), which any language can read.
@@ -152,15 +153,17 @@ class Run:
             raise ValueError(
                 'the run must hold what the model said of examples: train with record=("loss", "outputs")'
             )
-        optional = {
-            "loss": data["loss"].values if "loss" in data else None,
-            "spectra": {"end_to_end": data["singular_values"].values} if "singular_values" in data else None,
-            "unbalancedness": {"largest": data["unbalancedness"].values} if "unbalancedness" in data else None,
-        }
-        given = {name: value for name, value in optional.items() if value is not None}
-        name, values = next(iter(said.items()))
-        about = {name: str(value) for name, value in self.settings.items()}
-        return Recording(data[self.along].values, labels=labels, inputs=inputs, about=about, **{name: values}, **given)
+        return Recording(
+            data[self.along].values,
+            said.get("outputs"),
+            labels,
+            inputs,
+            predictions=None if "outputs" in said else said["predictions"],
+            loss=data["loss"].values if "loss" in data else None,
+            spectra={"end_to_end": data["singular_values"].values} if "singular_values" in data else None,
+            unbalancedness={"largest": data["unbalancedness"].values} if "unbalancedness" in data else None,
+            about={name: str(value) for name, value in self.settings.items()},
+        )
 
     def _one(self, member: int | None) -> xr.Dataset:
         if (self.members is None) != (member is None):

@@ -1,8 +1,8 @@
 """Synthetic and real data, and surgery on their principal components."""
 
-from .catalogue import cache_folder, entry, folders, load, locate, names, verify
+from .catalogue import cache_folder, entry, folders, load, load_table, locate, names, verify
 from .components import Components, fit, separable_labels
-from .entries import Entry
+from .entries import Entry, TableEntry
 from .frequency import Points, frequency_images, frequency_points, partial_labels, partial_sums
 from .gaussian import natural_gaussian, natural_spectrum
 from .images import Images
@@ -14,6 +14,7 @@ __all__ = [
     "Entry",
     "Images",
     "Points",
+    "TableEntry",
     "average_pool",
     "cache_folder",
     "entry",
@@ -22,6 +23,7 @@ __all__ = [
     "frequency_images",
     "frequency_points",
     "load",
+    "load_table",
     "locate",
     "low_pass",
     "names",

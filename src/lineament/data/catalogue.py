@@ -7,22 +7,23 @@ user's cache; then they are downloaded into the cache. Each is verified by its c
 import os
 from pathlib import Path
 
+from . import tables
 from .download import File, Progress, fetch
-from .entries import CATALOGUE, CIFAR10_FILES, Entry
+from .entries import CATALOGUE, CIFAR10_FILES, TABLES, Entry, TableEntry
 from .images import Images
 from .mnist import VARIABLE
 
 
 def names() -> tuple[str, ...]:
-    """The names of all data sets."""
-    return tuple(CATALOGUE)
+    """The names of all data sets, first those of images, then tables."""
+    return (*CATALOGUE, *TABLES)
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> Entry | TableEntry:
     """What is known of a data set."""
-    if name not in CATALOGUE:
-        raise ValueError(f"name must be one of {', '.join(CATALOGUE)}; got {name!r}")
-    return CATALOGUE[name]
+    if name not in names():
+        raise ValueError(f"name must be one of {', '.join(names())}; got {name!r}")
+    return CATALOGUE[name] if name in CATALOGUE else TABLES[name]
 
 
 def cache_folder() -> Path:
@@ -38,7 +39,7 @@ def folders() -> list[Path]:
     return ([Path(named)] if named else []) + [cache_folder()]
 
 
-def missing(entry: Entry, root: Path, partial: bool = False) -> list[File]:
+def missing(entry: Entry | TableEntry, root: Path, partial: bool = False) -> list[File]:
     """The files of a data set that a folder lacks; with `partial`, training batches are not missed if there is one."""
     lacking = [file for file in entry.used(root) if not (root / file.path).is_file()]
     if partial and entry.files is CIFAR10_FILES:
@@ -61,10 +62,10 @@ def load(
     download: bool = True,
     progress: Progress | None = None,
 ) -> Images:
-    """A data set by its name.
+    """A data set of images by its name.
 
     Args:
-        name: One of `names()`.
+        name: One of `names()` that is no table.
         folder: A data folder to read from, and from nowhere else.
         partial: Whether to make do with the training batches of CIFAR-10 that are there.
         download: Whether to download what is found nowhere.
@@ -72,10 +73,38 @@ def load(
 
     Raises:
         FileNotFoundError: If its files are found nowhere and cannot be downloaded; says what to put where.
-        ValueError: If a file is not the original.
+        ValueError: If a file is not the original, or the name is that of a table.
     """
     found = entry(name)
-    root = Path(folder) if folder is not None else locate(name, partial=partial)
+    if isinstance(found, TableEntry):
+        raise ValueError(f"name must be that of a data set of images; {name!r} is a table, which load_table reads")
+    return found.read(_root(found, folder, partial, download, progress), partial)
+
+
+def load_table(
+    name: str, *, folder: str | Path | None = None, download: bool = True, progress: Progress | None = None
+) -> tables.Table:
+    """A table by its name; the arguments are those of `load`.
+
+    Raises:
+        FileNotFoundError: If its file is found nowhere and cannot be downloaded; says what to put where.
+        ValueError: If the file is not the original, or there is no table of that name.
+    """
+    if name not in TABLES:
+        raise ValueError(f"name must be one of {', '.join(TABLES)}; got {name!r}")
+    found = TABLES[name]
+    return tables.read(_root(found, folder, False, download, progress) / found.files[0].path)
+
+
+def _root(
+    found: Entry | TableEntry,
+    folder: str | Path | None,
+    partial: bool,
+    download: bool,
+    progress: Progress | None,
+) -> Path:
+    """The folder that holds the verified files of a data set, downloaded if need be."""
+    root = Path(folder) if folder is not None else locate(found.name, partial=partial)
     if root is None or missing(found, root, partial):
         if folder is not None or not download:
             raise FileNotFoundError(advice(found, [Path(folder)] if folder is not None else folders(), partial))
@@ -84,8 +113,8 @@ def load(
             fetch(missing(found, root), root, progress)
         except OSError as error:
             raise FileNotFoundError(f"{advice(found, folders(), partial)}. The download failed: {error}") from error
-    verify(name, root)
-    return found.read(root, partial)
+    verify(found.name, root)
+    return root
 
 
 def verify(name: str, root: Path) -> list[Path]:
@@ -93,7 +122,7 @@ def verify(name: str, root: Path) -> list[Path]:
     return [file.verify(root) for file in entry(name).used(root) if (root / file.path).is_file()]
 
 
-def advice(entry: Entry, roots: list[Path], partial: bool = False) -> str:
+def advice(entry: Entry | TableEntry, roots: list[Path], partial: bool = False) -> str:
     """What to put where so that a data set is found."""
     nearest = min(roots, key=lambda root: len(missing(entry, root, partial)))
     lacking = missing(entry, nearest, partial)

@@ -67,6 +67,14 @@ _FASHION_FILES = tuple(
         ("t10k-labels-idx1-ubyte.gz", "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
     )
 )
+_GAS_FILES = (
+    File(
+        "uci/gas.csv.gz",
+        "sha256:bd82bee47199d3952bee30a59739794b26baa742e1da7f7bd42b9a34552321a1",
+        "https://raw.githubusercontent.com/treforevans/uci_datasets/36a67b7e5d4b1c08151a7d044f555f50af16548a"
+        "/uci_datasets/gas/data.csv.gz",
+    ),
+)
 _GARMENTS = (
     "T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot",
 )  # fmt: skip
@@ -108,6 +116,35 @@ class Entry:
         """The files that are read from a folder: those of its records alone if they are there."""
         whole = bool(self.alone) and all((root / file.path).is_file() for file in self.alone)
         return self.alone if whole else self.files
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A table of examples with one number to predict.
+
+    Attributes:
+        name: What it is called here.
+        title: What it is.
+        rows: How many examples.
+        features: How many features.
+        source: Where it comes from.
+        licence: On what terms.
+        citation: Whom to cite.
+        files: The one file that holds it, a CSV file with the target in its last column.
+    """
+
+    name: str
+    title: str
+    rows: int
+    features: int
+    source: str
+    licence: str
+    citation: str
+    files: tuple[File, ...]
+
+    def used(self, root: Path) -> tuple[File, ...]:
+        """The files that are read from a data folder: its one file."""
+        return self.files
 
 
 def _cifar10(*classes: str) -> Callable[[Path, bool], Images]:
@@ -206,6 +243,16 @@ CATALOGUE = {
         Entry(
             "frequency", "points separated by ten waves", (1, 1, 2), 2, 10_000, 1000, "computed", "CC0",
             "Hacohen & Weinshall 2021, Appendix D.3", lambda root, partial: frequency.frequency_images(),
+        ),
+    )
+}  # fmt: skip
+TABLES = {
+    entry.name: entry
+    for entry in (
+        TableEntry(
+            "gas-sensors", "gas sensor array drift at different concentrations, ethanol", 2565, 128,
+            "UCI 270, doi.org/10.24432/C5MK6M, as prepared by the package uci_datasets", "CC BY 4.0",
+            "Vergara et al., Chemical gas sensor drift compensation using classifier ensembles, 2012", _GAS_FILES,
         ),
     )
 }  # fmt: skip

@@ -1,17 +1,17 @@
 """Linear networks evaluated through their matrix: a batch of any size costs as much as one image for each output."""
 
-from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .layered import Applied
+from ..core.model import AbstractModel, Map
+from .layered import AbstractAffine, Affine
 
 
-@dataclass(frozen=True)
-class Collapsed:
+class Collapsed(AbstractModel):
     """A network whose activations are linear, as the affine map `f(x) = Mx + c` that it is.
 
     The parameters are those of the network, and so are outputs and gradients. The matrix is the derivative of the
@@ -20,41 +20,50 @@ class Collapsed:
     its own, is refused.
 
     Attributes:
-        net: The network, with activation "linear" and without dropout.
+        network: The network, with activation "linear" and without dropout.
     """
 
-    net: Any
+    network: AbstractAffine = eqx.field(static=True)
 
-    def __post_init__(self) -> None:
-        if self.net.activation != "linear":
-            raise ValueError(f"net must have the activation 'linear'; got {self.net.activation!r}")
-        if self.net.drops:
-            raise ValueError("net must have no dropout: with it, every example has a map of its own")
+    def __check_init__(self) -> None:
+        if self.network.activation != "linear":
+            raise ValueError(f"network must have the activation 'linear'; got {self.network.activation!r}")
+        if self.network.drops:
+            raise ValueError(
+                "network must have no dropout, which gives every example a map of its own; got one with it"
+            )
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Outputs and inputs."""
-        return self.net.shape
+        return self.network.shape
 
     @property
     def large(self) -> bool:
-        """Whether members are better trained one after the other on a CPU."""
-        return getattr(self.net, "large", False)
+        """Whether one member of an ensemble fills a CPU's cache."""
+        return self.network.large
 
-    def check(self, parameters: Any, members: bool = False) -> None:
-        """Refuse parameters that are not the network's."""
-        self.net.check(parameters, members)
+    def layout(self) -> Affine:
+        """That of the network."""
+        return self.network.layout()
 
     def matrix(self, parameters: Any) -> Float[Array, "out in"]:
         """The matrix M."""
         images = jnp.zeros(self.shape, jax.tree.leaves(parameters)[0].dtype)
-        return jax.grad(lambda x: jnp.trace(self.net.apply(parameters, x)))(images)
+        return jax.grad(lambda x: jnp.trace(self.network.apply(parameters, x)))(images)
 
-    def end_to_end(self, parameters: Any) -> Applied:
+    def end_to_end(self, parameters: Any) -> Map:
         """The function that the parameters compute on rows of examples."""
-        return Applied(self, parameters)
+        M = self.matrix(parameters)
+        offset = self.network.apply(parameters, jnp.zeros((1, self.shape[1]), M.dtype))
+        return _Line(M, offset)
 
-    def apply(self, parameters: Any, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
-        """The outputs on the rows of X."""
-        offset = self.net.apply(parameters, jnp.zeros((1, self.shape[1]), X.dtype))
-        return X @ self.matrix(parameters).T + offset
+
+class _Line(eqx.Module):
+    """`x ↦ Mx + c` on the rows of a matrix of examples."""
+
+    matrix: Float[Array, "out in"]
+    offset: Float[Array, "1 out"]
+
+    def __call__(self, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
+        return X @ self.matrix.T + self.offset

@@ -1,6 +1,6 @@
 """Convolutional networks as products of patches and matrices, in NTK or standard parameterisation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from math import prod
@@ -46,19 +46,42 @@ class ConvNet(AbstractAffine):
         dense_dropout: The share dropped of each hidden dense layer's output when a dropout key is given.
     """
 
-    image: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "image", least=3))
-    filters: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "filters", least=0))
-    dense: tuple[int, ...] = eqx.field(static=True, default=(1,), converter=partial(checks.sizes, "dense"))
-    kernels: Kernels = eqx.field(static=True, default=3)
-    pooled: tuple[int, ...] = eqx.field(static=True, default=(), converter=lambda pooled: tuple(sorted(set(pooled))))
-    pooling: Pooling = eqx.field(static=True, default="max")
-    padding: Padding = eqx.field(static=True, default="zero")
-    readout: Readout = eqx.field(static=True, default="flatten")
-    activation: Activation = eqx.field(static=True, default="erf")
-    parameterisation: Parameterisation = eqx.field(static=True, default="ntk")
-    bias: bool = eqx.field(static=True, default=False)
-    pooled_dropout: float = eqx.field(static=True, default=0.0, converter=partial(checks.share, "pooled_dropout"))
-    dense_dropout: float = eqx.field(static=True, default=0.0, converter=partial(checks.share, "dense_dropout"))
+    image: tuple[int, ...] = eqx.field(static=True)
+    filters: tuple[int, ...] = eqx.field(static=True)
+    dense: tuple[int, ...] = eqx.field(static=True)
+    kernels: Kernels = eqx.field(static=True)
+    pooled: tuple[int, ...] = eqx.field(static=True)
+    pooling: Pooling = eqx.field(static=True)
+    padding: Padding = eqx.field(static=True)
+    readout: Readout = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+    parameterisation: Parameterisation = eqx.field(static=True)
+    bias: bool = eqx.field(static=True)
+    pooled_dropout: float = eqx.field(static=True)
+    dense_dropout: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        image: Sequence[int],
+        filters: Sequence[int],
+        dense: Sequence[int] = (1,),
+        kernels: Kernels = 3,
+        pooled: Iterable[int] = (),
+        pooling: Pooling = "max",
+        padding: Padding = "zero",
+        readout: Readout = "flatten",
+        activation: Activation = "erf",
+        parameterisation: Parameterisation = "ntk",
+        bias: bool = False,
+        pooled_dropout: float = 0.0,
+        dense_dropout: float = 0.0,
+    ) -> None:
+        self.image, self.filters = checks.sizes("image", image, 3), checks.sizes("filters", filters, 0)
+        self.dense, self.kernels, self.pooled = checks.sizes("dense", dense), kernels, tuple(sorted(set(pooled)))
+        self.pooling, self.padding, self.readout = pooling, padding, readout
+        self.activation, self.parameterisation, self.bias = activation, parameterisation, bias
+        self.pooled_dropout = checks.share("pooled_dropout", pooled_dropout)
+        self.dense_dropout = checks.share("dense_dropout", dense_dropout)
 
     def __check_init__(self) -> None:
         checks.one_of("pooling", self.pooling, ("max", "average"))

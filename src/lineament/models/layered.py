@@ -37,13 +37,16 @@ class AbstractAffine(AbstractLayered):
         activation: The name of the activation after every layer but the last.
         parameterisation: "ntk" or "standard".
         bias: Whether layers have biases.
-        layer_shapes: Outputs and inputs of each layer, first layer first.
     """
 
     activation: eqx.AbstractVar[Activation]
     parameterisation: eqx.AbstractVar[Parameterisation]
     bias: eqx.AbstractVar[bool]
-    layer_shapes: eqx.AbstractVar[tuple[tuple[int, int], ...]]
+
+    @property
+    @abc.abstractmethod
+    def layer_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Outputs and inputs of each layer, first layer first."""
 
     @abc.abstractmethod
     def forward(

@@ -1,7 +1,6 @@
 """Fully connected networks with an activation between layers, in NTK or standard parameterisation."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -28,11 +27,23 @@ class MLP(AbstractChain, AbstractAffine):
         dropout: The share of the last hidden layer that is dropped in training.
     """
 
-    widths: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "widths", least=2))
-    activation: Activation = eqx.field(static=True, default="erf")
-    parameterisation: Parameterisation = eqx.field(static=True, default="ntk")
-    bias: bool = eqx.field(static=True, default=False, converter=bool)
-    dropout: float = eqx.field(static=True, default=0.0, converter=partial(checks.share, "dropout"))
+    widths: tuple[int, ...] = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+    parameterisation: Parameterisation = eqx.field(static=True)
+    bias: bool = eqx.field(static=True)
+    dropout: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        activation: Activation = "erf",
+        parameterisation: Parameterisation = "ntk",
+        bias: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        self.widths = checks.sizes("widths", widths, 2)
+        self.activation, self.parameterisation, self.bias = activation, parameterisation, bool(bias)
+        self.dropout = checks.share("dropout", dropout)
 
     @property
     def drops(self) -> bool:

@@ -26,8 +26,15 @@ class AbstractFactorisation(AbstractModel):
     """A tensor made of matrices: one for each axis, and whatever joins them.
 
     Attributes:
-        shape: The shape of the tensor.
+        sizes: The shape of the tensor.
     """
+
+    sizes: eqx.AbstractVar[tuple[int, ...]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor."""
+        return self.sizes
 
     @property
     @abc.abstractmethod
@@ -47,16 +54,16 @@ class CP(AbstractFactorisation):
     its alignment with −∇ℓ, as a singular value of an N-layer network does (Razin et al. 2021, Theorem 1).
 
     Attributes:
-        shape: The shape of the tensor, of order N ≥ 2.
+        sizes: The shape of the tensor, of order N ≥ 2.
         components: How many; by default so many that every tensor is such a sum: the product of all sizes but one.
     """
 
-    shape: tuple[int, ...] = eqx.field(static=True)
+    sizes: tuple[int, ...] = eqx.field(static=True)
     components: int = eqx.field(static=True)
 
-    def __init__(self, shape: Sequence[int], components: int | None = None) -> None:
-        self.shape = checks.sizes("shape", shape, 2)
-        enough = prod(self.shape) // max(self.shape)
+    def __init__(self, sizes: Sequence[int], components: int | None = None) -> None:
+        self.sizes = checks.sizes("sizes", sizes, 2)
+        enough = prod(self.sizes) // max(self.sizes)
         self.components = checks.whole("components", enough if components is None else components)
 
     @property
@@ -89,16 +96,16 @@ class TreeTensor(AbstractFactorisation):
     level, the root last.
 
     Attributes:
-        shape: The shape of the tensor, of order 2, 4, 8, …
+        sizes: The shape of the tensor, of order 2, 4, 8, …
         width: How many components each node has: a bound on the hierarchical rank.
     """
 
-    shape: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "shape", least=2))
+    sizes: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "sizes", least=2))
     width: int = eqx.field(static=True, converter=partial(checks.whole, "width"))
 
     def __check_init__(self) -> None:
-        if len(self.shape) & (len(self.shape) - 1):
-            raise ValueError(f"shape must have 2, 4, 8, … axes for a balanced binary tree; got {len(self.shape)}")
+        if len(self.sizes) & (len(self.sizes) - 1):
+            raise ValueError(f"sizes must have 2, 4, 8, … axes for a balanced binary tree; got {len(self.sizes)}")
 
     @property
     def parameter_shapes(self) -> tuple[tuple[int, int], ...]:
@@ -143,7 +150,7 @@ def matricisation_values(tensor: Float[Array, "..."], rows: Sequence[int]) -> Fl
     return jnp.linalg.svd(matrix, compute_uv=False)
 
 
-def _khatri_rao(factors: Sequence[Float[Array, "size rank"]]) -> Float[Array, "entries rank"]:
+def _khatri_rao(factors: Sequence[Float[Array, "_ rank"]]) -> Float[Array, "entries rank"]:
     """Columns are the flattened outer products of the factors' columns."""
     joined = factors[0]
     for factor in factors[1:]:

@@ -1,6 +1,5 @@
 """Two layers with an activation between them, `f(x) = a φ(Wx)` (Varre et al. 2023, the ReLU student and its teacher)."""
 
-from functools import partial
 from typing import Literal
 
 import equinox as eqx
@@ -33,24 +32,18 @@ class TwoLayer(AbstractChain):
     The parameters are the layers (W, a), as of a linear network of the same widths.
 
     Attributes:
-        inputs: The number d of inputs.
-        hidden: The number l of neurons.
+        widths: The numbers d of inputs, l of neurons and k of outputs.
         activation: "relu", or "linear" for the deep linear network written as a function of examples.
-        outputs: The number k of outputs.
     """
 
-    inputs: int = eqx.field(static=True, converter=partial(checks.whole, "inputs"))
-    hidden: int = eqx.field(static=True, converter=partial(checks.whole, "hidden"))
-    activation: Activation = eqx.field(static=True, default="relu")
-    outputs: int = eqx.field(static=True, default=1, converter=partial(checks.whole, "outputs"))
+    widths: tuple[int, ...] = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
 
-    def __check_init__(self) -> None:
-        checks.one_of("activation", self.activation, ("relu", "linear"))
-
-    @property
-    def widths(self) -> tuple[int, int, int]:
-        """Inputs, neurons, outputs."""
-        return self.inputs, self.hidden, self.outputs
+    def __init__(self, inputs: int, hidden: int, activation: Activation = "relu", outputs: int = 1) -> None:
+        checks.one_of("activation", activation, ("relu", "linear"))
+        given = {"inputs": inputs, "hidden": hidden, "outputs": outputs}
+        self.widths = tuple(checks.whole(name, value) for name, value in given.items())
+        self.activation = activation
 
     def layout(self) -> tuple[Parameter, ...]:
         """One matrix for each layer."""

@@ -2,6 +2,7 @@
 
 from .base import AbstractProblem, Map, Optimum, UnknownOptimumError, predict
 from .classification import CrossEntropy, Margin, cross_entropy, exponential, logistic
+from .max_margin import max_margin
 from .quadratic import (
     QuadraticPopulation,
     QuadraticRegression,
@@ -32,6 +33,7 @@ __all__ = [
     "exponential",
     "logistic",
     "lp_regression",
+    "max_margin",
     "predict",
     "quadratic_regression",
     "quadratic_squared",

@@ -32,13 +32,12 @@ class UnknownOptimumError(ValueError):
 
 
 class AbstractProblem(eqx.Module):
-    """What is to be learnt. A problem of one's own has the attribute `shape` and the method `loss`.
+    """What is to be learnt. A problem of one's own has the property `shape` and the method `loss`."""
 
-    Attributes:
-        shape: Outputs and inputs of the maps it is about, or the shape of a tensor.
-    """
-
-    shape: eqx.AbstractVar[tuple[int, ...]]
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Outputs and inputs of the maps it is about, or the shape of a tensor."""
 
     @abc.abstractmethod
     def loss(self, map: Map) -> Float[Array, ""]:
@@ -84,6 +83,13 @@ class AbstractProblem(eqx.Module):
 def predict(map: Map, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
     """The outputs of a map on the rows of X."""
     return map(X) if callable(map) else X @ map.T
+
+
+def as_array(map: Map, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Return a map that is an array, for problems that are about nothing else."""
+    if callable(map):
+        raise ValueError(f"map must be an array of shape {shape}; got a function")
+    return map
 
 
 def require_problem(problem: object) -> None:

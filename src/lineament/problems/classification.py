@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from .base import AbstractProblem, Map, Optimum, predict

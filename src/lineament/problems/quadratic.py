@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from .base import AbstractProblem, Map, Optimum, predict
@@ -48,7 +48,7 @@ class QuadraticPopulation(AbstractProblem):
 
     def optimum(self, rank: int | None = None) -> Optimum:
         """The target itself."""
-        return Optimum((self.target, self.bias), 0.0)  # type: ignore[arg-type]
+        return Optimum((self.target, self.bias), 0.0)
 
 
 class QuadraticRegression(AbstractProblem):

@@ -6,11 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from ..core import checks
-from .base import AbstractProblem, Map, Optimum
+from .base import AbstractProblem, Map, Optimum, as_array
 
 Reduction = Literal["mean", "sum"]
 
@@ -34,7 +34,7 @@ class Sensing(AbstractProblem):
 
     def loss(self, map: Map) -> Float[Array, ""]:
         """Half the mean (or sum) of the squared misfits."""
-        return self.value_and_gradient(map)[0]  # type: ignore[arg-type]
+        return self.value_and_gradient(as_array(map, self.shape))[0]
 
     def value_and_gradient(self, map: Float[Array, "out in"]) -> tuple[Float[Array, ""], Float[Array, "out in"]]:
         """The loss and `c Σ_k (⟨A_k, W⟩ − y_k) A_k`, two passes over the measurements."""
@@ -77,7 +77,7 @@ class Completion(AbstractProblem):
 
     def loss(self, map: Map) -> Float[Array, ""]:
         """Half the mean (or sum) of the squared misfits on observed entries."""
-        return self.value_and_gradient(map)[0]  # type: ignore[arg-type]
+        return self.value_and_gradient(as_array(map, self.shape))[0]
 
     def value_and_gradient(self, map: Float[Array, "out in"]) -> tuple[Float[Array, ""], Float[Array, "out in"]]:
         """The loss and its gradient, zero on unobserved entries."""

@@ -3,11 +3,11 @@
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from ..core import checks
-from .base import AbstractProblem, Optimum, UnknownOptimumError
+from .base import AbstractProblem, Map, Optimum, UnknownOptimumError, as_array
 from .sensing import Reduction
 
 
@@ -23,17 +23,15 @@ class TensorCompletion(AbstractProblem):
     order: int = eqx.field(static=True)
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
         """The shape of the tensor sought."""
         return self.mask.shape[-self.order :]
 
-    def loss(self, map: Float[Array, "..."]) -> Float[Array, ""]:  # type: ignore[override]
+    def loss(self, map: Map) -> Float[Array, ""]:
         """Half the mean (or sum) of the squared misfits on observed entries."""
-        return self.value_and_gradient(map)[0]
+        return self.value_and_gradient(as_array(map, self.shape))[0]
 
-    def value_and_gradient(  # type: ignore[override]
-        self, map: Float[Array, "..."]
-    ) -> tuple[Float[Array, ""], Float[Array, "..."]]:
+    def value_and_gradient(self, map: Float[Array, "..."]) -> tuple[Float[Array, ""], Float[Array, "..."]]:
         """The loss and its gradient, zero on unobserved entries."""
         misfit = self.mask * (map - self.values)
         return 0.5 * self.weight * jnp.sum(misfit**2), self.weight * misfit

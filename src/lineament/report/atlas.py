@@ -13,7 +13,7 @@ from lineament.execution import files
 from lineament.execution.batch import Failure
 from lineament.execution.store import Stored
 
-from . import drawings, site
+from . import drawings, explorer, site
 from .entries import NOT_RUN, Entry, gather, tally
 
 
@@ -23,7 +23,7 @@ def write(
     claims: Mapping[str, Claim],
     failures: Iterable[Failure] = (),
 ) -> Path:
-    """Write the index, a page for each claim, and the page of errata.
+    """Write the index, a page for each claim, the page of errata, and the explorer.
 
     Args:
         folder: Where the pages go; it must exist.
@@ -41,6 +41,7 @@ def write(
     drawings.prune(drawn, [run.shown for entry in entries for run in entry.runs.values()])
     corrected = [entry for entry in entries if entry.corrected]
     files.write(folder / "errata.html", site.templates().get_template("errata.html.j2").render(entries=corrected))
+    explorer.write(folder / explorer.NAME, pages={entry.id for entry in entries}, linked=True)
     return files.write(folder / "index.html", _index(entries))
 
 
@@ -52,6 +53,7 @@ def _write_claims(folder: Path, entries: list[Entry], drawn: Path) -> None:
             previous=entries[place - 1] if place else None,
             following=entries[place + 1] if place + 1 < len(entries) else None,
             picture=partial(drawings.picture, folder=drawn),
+            explorable=entry.id in explorer.presets(),
         )
         files.write(folder / f"{entry.id}.html", page)
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineament.data import catalogue, download
+from lineament.data.entries import Entry, TableEntry
 from lineament.data.images import Images
 from lineament.execution import files
 
@@ -33,9 +34,11 @@ def list_sets() -> None:
     table = _table("name", "what", "image", "classes", "train", "test", "licence", "at hand")
     for name in catalogue.names():
         entry = catalogue.entry(name)
-        shape = "×".join(map(str, entry.shape))
-        numbers = (str(entry.classes), f"{entry.train:,}", f"{entry.test:,}")
-        table.add_row(entry.name, entry.title, shape, *numbers, entry.licence, at_hand(name))
+        if isinstance(entry, TableEntry):
+            numbers = (f"{entry.features} columns", "—", f"{entry.rows:,}", "—")
+        else:
+            numbers = ("×".join(map(str, entry.shape)), str(entry.classes), f"{entry.train:,}", f"{entry.test:,}")
+        table.add_row(entry.name, entry.title, *numbers, entry.licence, at_hand(name))
     _print(table)
 
 
@@ -46,9 +49,7 @@ def describe(name: str) -> None:
     rows = [
         ("name", entry.name),
         ("what", entry.title),
-        ("image", "×".join(map(str, entry.shape))),
-        ("classes", str(entry.classes)),
-        ("examples", f"{entry.train:,} for training, {entry.test:,} for testing"),
+        *_contents(entry),
         ("source", entry.source),
         ("licence", entry.licence),
         ("cite", entry.citation or "—"),
@@ -61,6 +62,17 @@ def describe(name: str) -> None:
     for label, value in rows:
         table.add_row(Text(label, style="bold"), Text(str(value), overflow="fold"))
     _print(table)
+
+
+def _contents(entry: Entry | TableEntry) -> list[tuple[str, str]]:
+    """What a data set holds: images of classes, or a table of numbers."""
+    if isinstance(entry, TableEntry):
+        return [("columns", f"{entry.features} features and a number to predict"), ("examples", f"{entry.rows:,}")]
+    return [
+        ("image", "×".join(map(str, entry.shape))),
+        ("classes", str(entry.classes)),
+        ("examples", f"{entry.train:,} for training, {entry.test:,} for testing"),
+    ]
 
 
 def at_hand(name: str) -> str:

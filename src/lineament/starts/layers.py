@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.keys import AnyKey, as_key
@@ -44,7 +44,7 @@ def balanced(
     W = orthonormal(keys[0], *chain.shape) if map is None else checks.real_array("map", map, 2)
     if W.shape != chain.shape:
         raise ValueError(f"map must have the model's shape {chain.shape}; got {W.shape}")
-    U, values, Vt = jnp.linalg.svd(start_scale * W, full_matrices=False)
+    U, values, Vt = jnp.linalg.svd(jnp.asarray(start_scale, W.dtype) * W, full_matrices=False)
     r = min(*chain.widths, values.shape[0])
     _refuse_narrow(chain, values, r)
     # The N-th root of rounding noise is no noise: 1e-16 becomes 2e-3 at depth 6.

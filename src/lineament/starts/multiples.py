@@ -4,8 +4,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.keys import AnyKey, as_key

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike, DTypeLike
+from jax.typing import DTypeLike
 from jaxtyping import Array
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.keys import AnyKey, as_key

@@ -27,11 +27,13 @@ from . import (
     quadratic,
     riccati,
     singular_flow,
+    training_time,
     twin,
     twin_constants,
     two_by_two,
     two_layer,
     units,
+    wide_limit,
 )
 
 __all__ = [
@@ -61,9 +63,11 @@ __all__ = [
     "quadratic",
     "riccati",
     "singular_flow",
+    "training_time",
     "twin",
     "twin_constants",
     "two_by_two",
     "two_layer",
     "units",
+    "wide_limit",
 ]

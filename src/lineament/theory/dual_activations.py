@@ -1,7 +1,7 @@
 r"""What a layer of infinite width does to covariances: E[φ(u)φ(v)] and E[φ′(u)φ′(v)] for jointly Gaussian u, v.
 
 Given the variances p, q of u, v and their covariance c, closed forms are known for erf (Williams 1997) and for
-functions linear on either side of 0 (Cho & Saul 2009, arc-cosine kernels).
+functions linear on either side of 0 (Cho & Saul 2009, arc-cosine kernels): :mod:`lineament.theory.wide_layers`.
 
 Any other activation is integrated in polar coordinates of the plane of two independent normals,
 
@@ -16,17 +16,22 @@ rule sees smooth functions only, also where θ → 0 or π, where tensor rules i
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from ..core import arguments
+from ..core.arguments import Array
+from . import wide_layers
 from .activations import NAMED, Activation, resolve
-
-Array = NDArray[np.float64]
+from .angles import Angles, from_cosine
 
 RADIUS = 8.5
 """Where the radial integral stops: e^{−r²/2} = 2e-16."""
 
 BLOCK = 2_000_000
 """Values of φ held at a time."""
+
+LARGEST = 1000.0
+"""Standard deviation up to which φ is integrated; the cost of a pair grows in proportion to it."""
 
 
 class Dual(NamedTuple):
@@ -36,7 +41,7 @@ class Dual(NamedTuple):
     slope: Array
 
 
-def dual(activation: str | Activation, p: Array, q: Array, c: Array) -> Dual:
+def dual(activation: str | Activation, p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
     """Both expectations, elementwise over broadcast arrays, in closed form where one is known.
 
     Args:
@@ -53,45 +58,64 @@ def dual(activation: str | Activation, p: Array, q: Array, c: Array) -> Dual:
     return quadrature_dual(resolved, p, q, c)
 
 
-def erf_dual(p: Array, q: Array, c: Array) -> Dual:
+def erf_dual(p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
     """(2/π) arcsin(2c/√((1+2p)(1+2q))) and (4/π)/√((1+2p)(1+2q) − 4c²) (Williams 1997)."""
-    size = (1 + 2 * p) * (1 + 2 * q)
-    value = 2 / np.pi * np.arcsin(2 * c / np.sqrt(size))
-    return Dual(value, 4 / np.pi / np.sqrt(size - 4 * c**2))
+    s, t, angles = _geometry(p, q, c)
+    layer = wide_layers.erf_layer(s, t, angles)
+    with np.errstate(over="ignore"):  # an infinite N leaves a slope of 0
+        N = np.hypot(np.hypot(1.0, np.sqrt(2) * s), np.hypot(np.sqrt(2) * t, 2 * s * t * angles.sin))
+    return Dual(layer.s * layer.t * layer.cos, 4 / np.pi / N)
 
 
-def piecewise_linear_dual(left: float, right: float, p: Array, q: Array, c: Array) -> Dual:
+def piecewise_linear_dual(left: float, right: float, p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
     """φ = left·z + (right − left)·relu(z), with the arc-cosine kernels of degree 1 and 0 (Cho & Saul 2009)."""
-    theta = angle(p, q, c)
-    jump = (right - left) ** 2 / (2 * np.pi)
-    arc = np.sqrt(p * q) * (np.sin(theta) + (np.pi - theta) * np.cos(theta))
-    return Dual(left * right * c + jump * arc, left * right + jump * (np.pi - theta))
+    left, right = arguments.number("left", left), arguments.number("right", right)
+    s, t, angles = _geometry(p, q, c)
+    layer = wide_layers.piecewise_linear_layer(left, right, s, t, angles)
+    return Dual(layer.s * layer.t * layer.cos, (left**2 + right**2) / 2 * layer.gain)
 
 
-def quadrature_dual(activation: str | Activation, p: Array, q: Array, c: Array) -> Dual:
+def quadrature_dual(activation: str | Activation, p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
     """Both expectations by the polar rule of this module.
 
     Measured against closed forms and finer rules, for standard deviations up to 10 and all angles: 1e-10.
     """
+    s, t, angles = _geometry(p, q, c)
+    return quadrature(resolve(activation), s, t, angles.theta)
+
+
+def quadrature(activation: Activation, s: ArrayLike, t: ArrayLike, theta: ArrayLike) -> Dual:
+    """Both expectations by the polar rule, from standard deviations and the angle."""
     resolved = resolve(activation)
+    s, t = (arguments.real(*pair, least=0, most=LARGEST) for pair in (("s", s), ("t", t)))
+    theta = arguments.real("theta", theta, least=0, most=4)
+    shape = arguments.together(s=s, t=t, theta=theta)
     kinks = np.array([kink for kink in resolved.kinks if kink != 0])
-    p, q, c = np.broadcast_arrays(p, q, c)
-    s, t, theta = np.sqrt(p.ravel()), np.sqrt(q.ravel()), angle(p, q, c).ravel()
-    value, slope = np.empty((2, c.size))
+    s, t, theta = (np.broadcast_to(array, shape).ravel() for array in (s, t, theta))
+    value, slope = np.empty((2, theta.size))
     orders = _orders(float(max(np.max(s, initial=1.0), np.max(t, initial=1.0))), bool(kinks.size))
     rows = max(1, BLOCK // ((4 + kinks.size**2) * (2 * kinks.size + 1) * orders[0] * orders[1]))
-    for start in range(0, c.size, rows):
+    for start in range(0, theta.size, rows):
         part = slice(start, start + rows)
         u, v, weight = _nodes(s[part], t[part], theta[part], kinks, orders)
         value[part] = np.einsum("kar,kar->k", weight, resolved.function(u) * resolved.function(v))
         slope[part] = np.einsum("kar,kar->k", weight, resolved.derivative(u) * resolved.derivative(v))
-    return Dual(value.reshape(c.shape), slope.reshape(c.shape))
+    return Dual(value.reshape(shape), slope.reshape(shape))
 
 
-def angle(p: Array, q: Array, c: Array) -> Array:
-    """θ = arccos(c/√(pq)), clipped; a right angle where a variance is 0 (whatever it is, u or v is 0)."""
-    size = np.sqrt(p * q)
-    return np.arccos(np.clip(np.divide(c, size, out=np.zeros(np.shape(c + size)), where=size > 0), -1, 1))
+def _geometry(p: ArrayLike, q: ArrayLike, c: ArrayLike) -> tuple[Array, Array, Angles]:
+    """Standard deviations, and θ = arccos(c/√(pq)): a right angle where a variance is 0, whatever u or v is then."""
+    p, q = arguments.real("p", p, least=0), arguments.real("q", q, least=0)
+    c = arguments.real("c", c)
+    arguments.together(p=p, q=q, c=c)
+    s, t = np.sqrt(p), np.sqrt(q)
+    size = s * t
+    if np.any(np.abs(c) > size * (1 + 1e-9) + 1e-300):
+        raise ValueError("c must be covariances, at most √(pq) in size; got one that is larger")
+    cosine = np.divide(c, size, out=np.zeros(np.shape(c + size)), where=size > 0)
+    # u = ±v to the last bit: dividing by a product of roots would leave an angle of 1e-8.
+    equal = (p == q) & (np.abs(c) == p) & (size > 0)
+    return s, t, from_cosine(np.where(equal, np.sign(c), cosine))
 
 
 def _nodes(s: Array, t: Array, theta: Array, kinks: Array, orders: tuple[int, int]) -> tuple[Array, Array, Array]:

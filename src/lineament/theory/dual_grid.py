@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .activations import NAMED, Activation
-from .dual_activations import Dual, angle, dual, quadrature_dual
-
-Array = NDArray[np.float64]
+from ..core import arguments
+from ..core.arguments import Array
+from .activations import Activation, resolve
+from .dual_activations import Dual, quadrature
 
 GRIDS: Sequence[tuple[int, int]] = ((8, 24), (12, 40), (20, 64))
 """Nodes in a standard deviation and in the angle, tried in turn."""
@@ -27,48 +27,47 @@ TOLERANCE = 1e-10
 """Largest difference from quadrature on the sample, relative to the largest value."""
 
 
-def grid_dual(activation: Activation, p: Array, q: Array, c: Array) -> Dual:
-    """E[φ(u)φ(v)] and E[φ′(u)φ′(v)] for all pairs.
+def grid_dual(activation: Activation, s: ArrayLike, t: ArrayLike, theta: ArrayLike) -> Dual:
+    """E[φ(u)φ(v)] and E[φ′(u)φ′(v)] for all pairs, of an activation without a closed form.
 
     Args:
         activation: φ.
-        p: variances of u, ``(n,)``.
-        q: variances of v, ``(n',)``.
-        c: covariances, ``(n, n')``.
+        s: standard deviations of u, ``(n,)``.
+        t: standard deviations of v, ``(n',)``.
+        theta: the angles whose cosines are their correlations, ``(n, n')``.
     """
-    closed = activation is NAMED["erf"] or activation.slopes is not None
-    alike = np.ptp(np.concatenate([p, q])) <= 1e-12 * p.max()
+    activation = resolve(activation)
+    s, t = arguments.vector("s", s, least=0), arguments.vector("t", t, least=0)
+    theta = arguments.matrix("theta", theta, (s.size, t.size))
+    alike = np.ptp(np.concatenate([s, t])) <= 1e-12 * s.max()
     # A kink at b ≠ 0 brings exp(−(b/s ∓ b/t)²/(2 sin²θ)), which turns within |s − t| of θ = 0: no grid would do.
     smooth = alike or not any(activation.kinks)
-    for deviations, angles in GRIDS if smooth and not closed else ():
+    for deviations, angles in GRIDS if smooth else ():
         nodes = (1 if alike else deviations, angles)
-        if c.size < 4 * nodes[0] ** 2 * nodes[1]:
+        if theta.size < 4 * nodes[0] ** 2 * nodes[1]:
             break
-        found = _interpolated(activation, p, q, c, nodes)
-        rows, columns = _sample(*c.shape)
-        exact = quadrature_dual(activation, p[rows], q[columns], c[rows, columns])
-        gaps = [np.abs(ours[rows, columns] - theirs).max() for ours, theirs in zip(found, exact, strict=True)]
+        duals = _interpolated(activation, s, t, theta, nodes)
+        rows, columns = _sample(*theta.shape)
+        exact = quadrature(activation, s[rows], t[columns], theta[rows, columns])
+        gaps = [np.abs(ours[rows, columns] - theirs).max() for ours, theirs in zip(duals, exact, strict=True)]
         if all(gap <= TOLERANCE * np.abs(theirs).max() for gap, theirs in zip(gaps, exact, strict=True)):
-            return found
-    return dual(activation, p[:, None], q[None, :], c)
+            return duals
+    return quadrature(activation, s[:, None], t[None, :], theta)
 
 
-def _interpolated(activation: Activation, p: Array, q: Array, c: Array, nodes: tuple[int, int]) -> Dual:
-    s, t, theta = np.sqrt(p), np.sqrt(q), angle(p[:, None], q[None, :], c)
+def _interpolated(activation: Activation, s: Array, t: Array, theta: Array, nodes: tuple[int, int]) -> Dual:
     low, high = min(s.min(), t.min()), max(s.max(), t.max())
     middle, half = (low + high) / 2, (high - low) / 2 or 1.0
     points = [np.cos(np.pi * (np.arange(m) + 0.5) / m) for m in nodes]
     # Interpolation through Chebyshev's points: coefficients are the inverse Vandermonde matrix times values.
     to_s, to_theta = (np.linalg.inv(chebvander(x, x.size - 1)) for x in points)
-    variances, at = np.maximum(middle + half * points[0], 0) ** 2, np.pi / 2 * (1 + points[1])
-    shape = (nodes[0], nodes[0], nodes[1])
-    P, Q = variances[:, None, None], variances[None, :, None]
-    values = quadrature_dual(activation, *np.broadcast_arrays(P, Q, np.sqrt(P * Q) * np.cos(at)))
+    deviations, at = np.maximum(middle + half * points[0], 0), np.pi / 2 * (1 + points[1])
+    values = quadrature(activation, deviations[:, None, None], deviations[None, :, None], at)
     A, B = (chebvander((x - middle) / half, nodes[0] - 1) for x in (s, t))
     x = theta * (2 / np.pi) - 1
     sums = []
     for value in values:
-        C = np.einsum("ax,by,kz,xyz->kab", to_s, to_s, to_theta, value.reshape(shape), optimize=True)
+        C = np.einsum("ax,by,kz,xyz->kab", to_s, to_s, to_theta, value, optimize=True)
         total, before, now = A @ C[0] @ B.T, np.ones_like(x), x
         for k in range(1, nodes[1]):
             total += now * (A @ C[k] @ B.T)

@@ -153,7 +153,7 @@ def minimum(X: ArrayLike, Y: ArrayLike, gamma: float) -> Minimum:
     X, Y, gamma = arguments.matrix("X", X), arguments.matrix("Y", Y), _gamma(gamma)
     if len(X) != len(Y):
         raise ValueError(f"Y must be of as many rows as X, {len(X)}; got shape {Y.shape}")
-    W = np.linalg.lstsq(X, Y)[0].T
+    W = np.linalg.lstsq(X, Y)[0].T.astype(np.float64)
     miss = np.linalg.norm(X @ W.T - Y)
     if miss > 1e-10 * np.linalg.norm(Y):
         raise ValueError(f"Y must be in the range of X; got one that XWᵀ misses by {miss / np.linalg.norm(Y):.3g}")

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.ensembles import Ensemble

@@ -17,9 +17,11 @@ from jaxtyping import Array, Float, Int
 
 from .. import problems
 from ..core import ensembles
-from .descend import Optimiser, descend
+from ..core.keys import AnyKey, as_key
+from ..core.model import AbstractModel
+from .descend import descend
+from .loop import Optimiser
 from .records import Record
-from .setup import final
 
 Loss = Literal["cross-entropy", "square"]
 Precision = Literal["tf32", "float32"]
@@ -28,7 +30,7 @@ Start = Callable[[jax.Array], Any]
 FEW = 50
 
 
-class Watched(problems.Problem):
+class Watched(problems.AbstractProblem):
     """A loss on the first examples, those that have labels; all of them can be watched.
 
     The square loss is `½ Σ_k (f_k − y_k)²` with y in {0, 1}^K (Hacohen & Weinshall, eq. 5).
@@ -50,7 +52,7 @@ class Watched(problems.Problem):
         """How many examples are trained on."""
         return self.labels.shape[-1]
 
-    def take(self, indices: jax.Array) -> problems.Problem:
+    def take(self, indices: jax.Array) -> problems.AbstractProblem:
         """The loss on some of the examples."""
         X, y = self.inputs[indices], self.labels[indices]
         if self.kind == "cross-entropy":
@@ -96,7 +98,7 @@ class History(NamedTuple):
 
 
 def learn(
-    model: Any,
+    model: AbstractModel,
     X: np.ndarray | Sequence[np.ndarray],
     labels: np.ndarray | Sequence[np.ndarray],
     watched: np.ndarray | Sequence[np.ndarray] | None = None,
@@ -105,7 +107,7 @@ def learn(
     epochs: int,
     step_size: float | Sequence[float],
     start: Start | Sequence[Start],
-    key: jax.Array,
+    key: AnyKey,
     batch: int = 100,
     every: int = 1,
     at: Sequence[int] | np.ndarray | None = None,
@@ -147,7 +149,7 @@ def learn(
     step_sizes = np.atleast_1d(np.asarray(step_size, float))
     cells = max(len(X) if several else 1, len(starts), len(step_sizes))
     problem = _problem(model, X, labels, watched, loss, members, watch_training)
-    start_key, order_key = jax.random.split(key)
+    start_key, order_key = jax.random.split(as_key(key))
     keys = jax.random.split(start_key, members)
     begun = [ensembles.ensemble(one, keys).stacked for one in starts]
     begun = begun * cells if len(begun) == 1 else begun
@@ -160,7 +162,7 @@ def learn(
             model,
             problem,
             ensembles.Ensemble(stacked),
-            step=np.repeat(np.broadcast_to(step_sizes, cells), members),
+            step_size=np.repeat(np.broadcast_to(step_sizes, cells), members),
             steps=int(kept[-1]),
             at=kept,
             record=(PREDICTIONS, *record),
@@ -171,14 +173,12 @@ def learn(
         )
     more = {one.name: run[one.name].values for one in record}
     diverged = run.diverged_at.values >= 0
-    return History(
-        kept // per_epoch, run.predictions.values, more, diverged, final(run, ensembles.Ensemble(stacked))
-    )
+    return History(kept // per_epoch, run.predictions.values, more, diverged, run.final)
 
 
 def _problem(
     model: Any, X: Any, labels: Any, watched: Any, loss: Loss, members: int, watch_training: bool
-) -> problems.Problem | ensembles.Ensemble:
+) -> problems.AbstractProblem | ensembles.Ensemble:
     """One problem that all members share, or one for each member where the cells have their own data."""
     classes, _ = model.shape
 

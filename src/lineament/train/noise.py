@@ -25,8 +25,8 @@ import jax.numpy as jnp
 import lineax
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array
+from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.ensembles import Ensemble

@@ -1,6 +1,6 @@
 """The objective of training: `φ(parameters) = ℓ(end-to-end map)`."""
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jaxtyping import Array
@@ -26,5 +26,5 @@ def value_and_gradient(
     if map_shape(model, parameters) is None:
         return jax.value_and_grad(lambda p: loss(model, problem, p))(parameters)
     map, pull_back = jax.vjp(model.end_to_end, parameters)
-    value, gradient = problem.value_and_gradient(map)
+    value, gradient = problem.value_and_gradient(cast(Array, map))
     return value, pull_back(gradient)[0]

@@ -33,7 +33,7 @@ def run_of(
         dims = record.dims or tuple(f"{record.name}_{i}" for i in range(value.ndim - len(lead) - 1))
         variables[record.name] = ((*lead, dim, *dims), value)
     data = xr.Dataset(variables, coords={dim: coordinate})
-    return Run(data, final if who.count is None else Ensemble(final), settings | _environment())
+    return Run(data, final if who.count is None else Ensemble(final), {**settings, **_environment()})
 
 
 def with_time(run: Run, step_size: jax.Array, at: np.ndarray) -> Run:

@@ -11,7 +11,7 @@ exactly. The hidden layer enters only through where this begins, so that its wid
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,10 @@ class State(NamedTuple):
     W: Float[Array, "*member K q"]
     A: Float[Array, "*member K K"]
     B: Float[Array, "*member q q"]
+
+
+Seen: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
+"""Accuracy on training examples and on test examples, and the loss, of every member."""
 
 
 class Curves(NamedTuple):
@@ -112,7 +116,7 @@ def _run(
     keys: jax.Array,
     at: Int[Array, " record"],
     batch: int,
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+) -> Seen:
     n, classes = X.shape[0], start.W.shape[-2]
     per_epoch = n // batch
     shuffled = jax.vmap(lambda key, epoch: jax.random.permutation(jax.random.fold_in(key, epoch), n), (0, None))
@@ -128,8 +132,8 @@ def _run(
         some = jax.lax.dynamic_slice_in_dim(order, (s % per_epoch) * batch, batch, 1)
         return jax.vmap(one)(state, step_sizes, some), order
 
-    def observe(state: State) -> tuple[jax.Array, jax.Array, jax.Array]:
-        def of(W: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def observe(state: State) -> Seen:
+        def of(W: jax.Array) -> Seen:
             outputs = X @ W.T
             loss = -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(outputs), y[:, None], axis=1))
             right = jnp.mean(jnp.argmax(outputs, axis=1) == y)
@@ -137,7 +141,7 @@ def _run(
 
         return jax.vmap(of)(state.W)
 
-    def to_record(carry: tuple[State, jax.Array], ends: jax.Array) -> tuple[tuple[State, jax.Array], tuple]:
+    def to_record(carry: tuple[State, jax.Array], ends: jax.Array) -> tuple[tuple[State, jax.Array], Seen]:
         carry = jax.lax.fori_loop(ends[0], ends[1], advance, carry)
         return carry, observe(carry[0])
 

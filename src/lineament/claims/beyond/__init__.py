@@ -11,7 +11,25 @@ CLAIMS = (
             r"\dot\sigma=\sqrt{\lambda^2+4\sigma^2}\,(\sigma^*-\sigma),\qquad\sigma(0)=0,\qquad "
             r"\sigma(W_1^\infty)^2=\sqrt{\sigma^{*2}+\lambda^2/4}-\lambda/2"
         ),
-        check="lineament.claims.beyond.lazy_rich:lazy_and_rich",
+        check="lineament.claims.beyond.lazy_rich:check",
+        words=(
+            r"Two linear layers on white inputs, $W_2^\top W_2 - W_1W_1^\top = \lambda I$ on the hidden units that "
+            r"matter, learn a mode of strength $\sigma$ and target $\sigma^*$ from zero. The mode then moves by the "
+            "equation stated, whose solution is closed, and the singular value of the first layer $W_1$ that belongs "
+            "to it is known at the end. So are the time of learning, how much is learnt before the tangent kernel "
+            r"changes (laziness), and the rank of $W_1$, all over the plane of $\lambda$ and $\sigma^*$."
+        ),
+        meaning=(
+            "How large a start is against the target, and which layer holds it, decides between feature learning and "
+            "kernel regression: a map to read one's own start off."
+        ),
+        paper_setting={
+            "network": "two linear layers of any widths",
+            "data": "white inputs; any target",
+            "start": "λ-balanced with zero product",
+            "optimiser": "gradient flow",
+            "measure": "closed forms of Kunin et al. and Dominé et al.",
+        },
         quick="10 s",
         full="60 s",
     ),
@@ -24,7 +42,24 @@ CLAIMS = (
             r"\frac{e^{2Ft}-I}{2F}Q_0\right]^{-1}Q_0^\top e^{Ft},\quad Q=\left(W_1^\top;\,W_2\right),\quad "
             r"F=\left(-\tfrac\lambda2,\,Y^\top;\,Y,\,\tfrac\lambda2\right)"
         ),
-        check="lineament.claims.beyond.two_layer:exact_solution",
+        check="lineament.claims.beyond.two_layer:check",
+        words=(
+            "Two linear layers $W_1$ and $W_2$ learn the target $Y$ on white inputs by gradient flow from any start "
+            r"with $W_2^\top W_2 - W_1W_1^\top = \lambda\Pi$, where $\lambda$ is a number and $\Pi$ a projection of "
+            "the hidden units. With $Q$ the two layers stacked, $Q_0$ at the start, and $F$ the matrix stated, "
+            r"$QQ^\top$ at every time $t$ is the given function of $F$ and $Q_0$; the product $W_2W_1$ is a block of "
+            "it."
+        ),
+        meaning=(
+            "Training of a two-layer linear network need not be simulated: one formula gives the network at any "
+            "time, however late."
+        ),
+        paper_setting={
+            "network": "two linear layers of any widths",
+            "data": "white inputs; any target",
+            "start": "λ-balanced: W2ᵀW2 − W1W1ᵀ = λΠ",
+            "optimiser": "gradient flow",
+        },
         quick="20 s",
         full="8 min",
     ),

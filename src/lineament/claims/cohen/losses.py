@@ -13,6 +13,9 @@ LINKS: dict[str, Link] = {
     "logistic": (lambda z: np.logaddexp(0, z), lambda z: 1 / (1 + np.exp(-z)), lambda z: 0.25 / np.cosh(z / 2) ** 2),
     "log cosh": (lambda z: np.log(np.cosh(z)), np.tanh, lambda z: 1 / np.cosh(z) ** 2),
     "cubic": (lambda z: z**3, lambda z: 3 * z**2, lambda z: 6 * z),
+    # The next have no slope at z = 0 and are lower elsewhere: 0 is a maximum, or a local minimum only.
+    "two wells": (lambda z: z**4 / 4 - z**2 / 2, lambda z: z**3 - z, lambda z: 3 * z**2 - 1),
+    "side well": (lambda z: z**2 / 2 - z**3 + z**4 / 4, lambda z: z - 3 * z**2 + z**3, lambda z: 1 - 6 * z + 3 * z**2),
 }
 EPS = np.finfo(float).eps
 

@@ -14,9 +14,11 @@ from ...theory import layers
 from ..instances import rotation
 
 LOSSES = ("square", "ℓ4", "cross-entropy", "completion", "sensing")
+STARTS = ("generic", "repeated values", "near-singular", "rank-deficient")
+LEAST = 1e-7  # the least singular value of near-singular starts
 
 
-def random_problem(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> problems.Problem:
+def random_problem(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> problems.AbstractProblem:
     """A problem with the named loss for maps of the shape (outputs, inputs): correlated inputs, noisy outputs."""
     outputs, inputs = shape
     X = rng.normal(size=(40, inputs)) @ rng.normal(size=(inputs, inputs)) / np.sqrt(inputs)
@@ -33,7 +35,7 @@ def random_problem(rng: np.random.Generator, name: str, shape: tuple[int, int]) 
     return problems.sensing(rng.normal(size=(3 * inputs, *shape)), rng.normal(size=3 * inputs))
 
 
-def gradient_of(problem: problems.Problem) -> Callable[[np.ndarray], np.ndarray]:
+def gradient_of(problem: problems.AbstractProblem) -> Callable[[np.ndarray], np.ndarray]:
     """∇ℓ of a problem as a function of NumPy arrays."""
     compiled = jax.jit(lambda W: problem.gradient(W))
     return lambda W: np.asarray(compiled(W))
@@ -50,8 +52,8 @@ def balanced_ensemble(
     rng: np.random.Generator, maps: Sequence[np.ndarray], widths: Sequence[int]
 ) -> ensembles.Ensemble:
     """One balanced network for each map."""
-    each = [balanced_layers(rng, W, widths) for W in maps]
-    return ensembles.Ensemble(tuple(jnp.stack(list(map(jnp.asarray, layer))) for layer in zip(*each, strict=True)))
+    networks = [balanced_layers(rng, W, widths) for W in maps]
+    return ensembles.Ensemble(tuple(jnp.stack(list(map(jnp.asarray, layer))) for layer in zip(*networks, strict=True)))
 
 
 def map_with_values(rng: np.random.Generator, shape: tuple[int, int], values: ArrayLike) -> np.ndarray:
@@ -59,3 +61,26 @@ def map_with_values(rng: np.random.Generator, shape: tuple[int, int], values: Ar
     s = np.asarray(values, dtype=float)
     k = s.size
     return (rotation(rng, shape[0])[:, :k] * s) @ rotation(rng, shape[1])[:, :k].T
+
+
+def maps_of_each_kind(rng: np.random.Generator, shape: tuple[int, int]) -> list[np.ndarray]:
+    """One map of each kind in `STARTS`."""
+    d = min(shape)
+    spread = 10 ** rng.uniform(-1, 0.3, d)
+    return [
+        map_with_values(rng, shape, spread),
+        map_with_values(rng, shape, np.full(d, 0.5)),
+        map_with_values(rng, shape, [*spread[1:], LEAST]),
+        map_with_values(rng, shape, spread[: d - 1]),
+    ]
+
+
+def random_widths(rng: np.random.Generator, n: int, shape: tuple[int, int]) -> tuple[int, ...]:
+    """Widths of n layers for maps of the shape (outputs, inputs), hidden ones admissible and little above."""
+    return (shape[1], *rng.integers(min(shape), min(shape) + 3, n - 1).tolist(), shape[0])
+
+
+def unit(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """A random direction of Frobenius norm 1."""
+    direction = rng.normal(size=shape)
+    return direction / np.linalg.norm(direction)

@@ -1,93 +1,52 @@
-"""Quadratic networks over all Gaussian inputs: Theorem 5 and Appendix F."""
+"""Quadratic networks trained on examples as by the authors: what Figures 1 and 5 share."""
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ... import models, problems, train
 from ...core import ensembles
-from ...evidence import Evidence, at_most
-from ...evidence import figure as fig
-from ...theory import modes, quadratic
-from ..instances import generator, rotation
-from ..sizes import Size
+from ..instances import rotation
+
+VALUES = np.array([1, 1 / 2, 1 / 3, 1 / 4])
 
 WEIGHTS = train.Record("weights", lambda model, problem, weights: weights[0], ("unit", "input"))
-BIAS = train.Record("bias", lambda model, problem, weights: model.end_to_end(weights).bias)
 
 
-def population_flow(scale: Size, key: jax.Array) -> Evidence:
-    """Gradient flow over all Gaussian inputs against the equations of Appendix F, solved by SciPy.
+class Settings(NamedTuple):
+    """Inputs d, sizes of the data sets, repeats, and how descent starts, moves and stops.
 
-    Targets are dense with random spectra, repeated values and zeros among them; the bias starts anywhere. The losses in
-    closed form are first compared with their definitions as means over inputs, which equally weighted Gauss-Hermite
-    points give exactly. The derivative of E[e²]/16 in b is −u/8, and neither the scale of the loss nor that of time
-    changes the ratio of the two equations: b moves at u/8, not at the printed u. Theorem 5 speaks of the singular
-    values of W and W*, its proof of those of WᵀW and W*ᵀW*, and only the latter follow the equation.
+    The step size and the mean square at which descent stops are the authors', on a loss without a factor; `further` is
+    the mean square down to which a network is trained on.
     """
-    rng = generator(key)
-    members, size = (4, 5) if scale == "quick" else (40, 12)
-    targets, spectra = _targets(rng, members, size)
-    first, biases = 10 ** rng.uniform(-4, -1, members), rng.uniform(-1, 1, (2, members))
-    W = np.sqrt(first)[:, None, None] * np.stack([rotation(rng, size) for _ in range(members)])
-    time = np.linspace(0, 25, 126)
 
-    variance = _flow([problems.quadratic_variance(M) for M in targets], (W,), time)
-    squared = _flow([problems.quadratic_squared(M) for M in targets], (W,), time)
-    goals = zip(targets, biases[1], strict=True)
-    biased = _flow([problems.quadratic_squared(M, b) for M, b in goals], (W, biases[0]), time)
-    free = Course(modes.trajectory(time[:, None], spectra[:, None], first[:, None, None], 2), np.zeros(()))
-    of_W = modes.trajectory(time[:, None], np.sqrt(spectra)[:, None], np.sqrt(first)[:, None, None], 2)
-    coupled = _coupled(time, spectra, first)
-    right = _coupled(time, spectra, first, biases)
-    wrong = _coupled(time, spectra, first, biases, quadratic.PRINTED_BIAS_RATE)
-    return Evidence(
-        checks=[
-            at_most("gap of the variance loss to the modes of depth 2", _gap(variance.values, free.values), 1e-6),
-            at_most("gap of the squared loss to the coupled modes", _gap(squared.values, coupled.values), 1e-6),
-            at_most("gap with a bias that moves at u/8", _gap(biased.values, right.values), 1e-6),
-            at_most("gap of that bias", float(np.max(np.abs(biased.bias - right.bias))), 1e-6),
-            at_most("gap of the losses to their definitions", _definition_gap(rng), 1e-10),
-        ],
-        printed=[
-            at_most("gap with a bias that moves at u", _gap(biased.values, wrong.values), 1e-6),
-            at_most("gap of the singular values of W itself", _gap(np.sqrt(variance.values), of_W), 1e-6),
-        ],
-        correction=r"\dot b=\tfrac18u,\quad\sigma_i,\sigma_i^*\ \mathrm{the\ singular\ values\ of}\ "
-        r"W^\top W,\ W^{*\top}W^*",
-        settings={"targets": members, "size": size, "starts": "1e-4 … 1e-1", "time": float(time[-1])},
-        figure=_course_figure(time, (variance, squared, biased), (free, coupled, right), wrong),
-        remarks=(
-            "The text argues that the bias outruns the values by σ̇_i/ḃ ≈ σ_i. By its own equations this is σ_i/2, by "
-            "the right ones 4σ_i: the bias is slower than the text has it, and holds back the values that come later.",
-        ),
-    )
+    inputs: int
+    examples: tuple[int, ...]
+    repeats: int
+    steps: int
+    start_scale: float = 1e-4
+    step_size: float = 1e-3
+    stop: float = 1e-2
+    further: float = 1e-4
 
 
-class Course(NamedTuple):
-    """Singular values of WᵀW (member, time, mode) and the bias (member, time)."""
+class Run(NamedTuple):
+    """Runs of gradient descent, one for each member.
 
-    values: np.ndarray
-    bias: np.ndarray
+    Attributes:
+        time: Time of the theory at the records.
+        top: The five largest singular values of WᵀW (member, record, rank).
+        error: ‖WᵀW − W*ᵀW*‖²/‖W*ᵀW*‖² (member, record).
+        stop: The record at which the authors' script stops (member); the last one where it goes on.
+        done: Whether the mean square came down to where training was to end (member).
+    """
 
-
-def _targets(rng: np.random.Generator, members: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Dense semi-definite matrices and their eigenvalues, with a zero in each and a repeated value in every second."""
-    spectra = np.sort(rng.uniform(0.2, 2.0, (members, size)), axis=1)[:, ::-1].copy()
-    spectra[:, -1] = 0.0
-    spectra[1::2, 1] = spectra[1::2, 0]
-    Q = np.stack([rotation(rng, size) for _ in range(members)])
-    return np.einsum("mij,mj,mkj->mik", Q, spectra, Q), spectra
-
-
-def _flow(each: list[problems.QuadraticPopulation], start: tuple[np.ndarray, ...], time: np.ndarray) -> Course:
-    """Gradient flow of every member, from the given W and, where there is one, b."""
-    net = models.Quadratic(each[0].shape[1], bias=len(start) == 2)
-    begin = ensembles.Ensemble(tuple(map(jnp.asarray, start)))
-    run = train.flow(net, ensembles.stack(each), begin, times=time, record=(WEIGHTS, BIAS), rtol=1e-10, tolerance=0.0)
-    return Course(spectrum(run.weights.values), run.bias.values)
+    time: np.ndarray
+    top: np.ndarray
+    error: np.ndarray
+    stop: np.ndarray
+    done: np.ndarray
 
 
 def spectrum(W: np.ndarray) -> np.ndarray:
@@ -95,56 +54,36 @@ def spectrum(W: np.ndarray) -> np.ndarray:
     return np.linalg.svd(W, compute_uv=False) ** 2
 
 
-def _coupled(
-    time: np.ndarray,
-    spectra: np.ndarray,
-    first: np.ndarray,
-    biases: np.ndarray | None = None,
-    rate: float = quadratic.BIAS_RATE,
-) -> Course:
-    """The coupled modes of every member; `biases` are those at the start and the target."""
-    begin, goal = ([None] * len(first), np.zeros(len(first))) if biases is None else biases
-    rows = zip(spectra, first, begin, goal, strict=True)
-    each = [quadratic.trajectory(time, s, s0, bias=b, bias_target=b_, bias_rate=rate) for s, s0, b, b_ in rows]
-    values = np.sort(np.stack([course.values for course in each]), axis=-1)[..., ::-1]
-    return Course(values, np.stack([course.bias for course in each]))
+def descend(rng: np.random.Generator, settings: Settings, count: int, bias: bool, further: bool = False) -> Run:
+    """Gradient descent as in the paper on `count` examples: orthogonal W, and b at the mean of the labels.
 
-
-def _gap(measured: np.ndarray, forecast: np.ndarray) -> float:
-    """The worst relative gap of a singular value."""
-    return float(np.max(np.abs(measured / forecast - 1)))
-
-
-def _definition_gap(rng: np.random.Generator) -> float:
-    """The two losses in closed form against means over inputs, relative to the larger.
-
-    The three Gauss-Hermite nodes have the weights 1/6, 2/3, 1/6, so that six equally weighted points in each direction
-    have the moments of a Gaussian up to the fifth, and the error squared is of fourth degree.
+    It ends at the authors' stop, or `further` down.
     """
-    nodes = np.sqrt(3) * np.array([-1, 0, 0, 0, 0, 1])
-    X = np.stack(np.meshgrid(nodes, nodes, nodes), axis=-1).reshape(-1, 3)
-    gaps = []
-    for _ in range(10):
-        W, W_ = rng.normal(size=(2, 3, 3))
-        b, b_ = rng.normal(size=2)
-        form = models.QuadraticForm(jnp.asarray(W.T @ W), jnp.asarray(b))
-        error = np.sum((X @ W_.T) ** 2, axis=1) + b_ - np.sum((X @ W.T) ** 2, axis=1) - b
-        squared = problems.quadratic_squared(W_.T @ W_, b_).loss(form) / (np.mean(error**2) / 16)
-        variance = problems.quadratic_variance(W_.T @ W_).loss(form) / (np.var(error) / 16)
-        gaps += [abs(float(squared) - 1), abs(float(variance) - 1)]
-    return max(gaps)
-
-
-def _course_figure(
-    time: np.ndarray, runs: tuple[Course, ...], forecasts: tuple[Course, ...], printed: Course
-) -> fig.Figure:
-    panels = []
-    for title, run, forecast in zip(("variance loss", "squared loss", "with a bias"), runs, forecasts, strict=True):
-        shown = range(4)
-        marks = [fig.measured(time, run.values[0, :, i], f"σ{'₁₂₃₄'[i]}", i) for i in shown]
-        marks += [fig.theory(time, forecast.values[0, :, i], "equations") for i in shown]
-        if title == "with a bias":
-            marks += [fig.reference(time, printed.values[0, :, i], "as printed") for i in shown]
-        panels.append(fig.Panel(tuple(marks), "time t", "singular values", title))
-    caption = "Flow (colour) lies on the equations (thin), and with a bias off those printed (dashed)."
-    return fig.Figure(tuple(panels), caption, 3)
+    d, repeats, end = settings.inputs, settings.repeats, settings.further if further else settings.stop
+    X = rng.normal(size=(repeats, count, d)).astype(np.float32)
+    y = np.einsum("rni,i->rn", X[..., :4] ** 2, VALUES).astype(np.float32)
+    W = (np.sqrt(settings.start_scale) * np.stack([rotation(rng, d) for _ in range(repeats)])).astype(np.float32)
+    begin = (W, y.mean(axis=1)) if bias else (W,)
+    run = train.descend(
+        models.Quadratic(d, bias=bias),
+        ensembles.stack([problems.quadratic_regression(*data) for data in zip(X, y, strict=True)]),
+        ensembles.Ensemble(tuple(map(jnp.asarray, begin))),
+        step_size=16 * settings.step_size,  # the library's loss has 1/16 before the mean
+        steps=settings.steps,
+        every=20,
+        record=(WEIGHTS, "loss"),
+        tolerance=end / 16,
+    )
+    square = 16 * run.loss.values
+    last = 1 + min(int(np.argmax(np.r_[np.all(square <= 1.001 * end, axis=0), True])), square.shape[1] - 1)
+    W, square = run.weights.values[:, :last].astype(float), square[:, :last]  # after that all values are held
+    error = np.swapaxes(W, 2, 3) @ W - np.diag(np.r_[VALUES, np.zeros(d - 4)])
+    below = square <= 1.001 * settings.stop  # in single precision
+    below[:, -1] = True
+    return Run(
+        run.time.values[:last],
+        spectrum(W)[..., :5],
+        np.sum(error**2, axis=(2, 3)) / np.sum(VALUES**2),
+        np.argmax(below, axis=1),
+        square[:, -1] <= 1.001 * end,
+    )

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 
-from ... import models
+from ... import models, starts
 from ...data.tasks import Task
-from ...models.layered import Affine
 from ...theory import pc_bias
 
 Activation = models.activations.Activation
@@ -49,15 +49,16 @@ def convolutional(
     )
 
 
-def start(net: Any, law: Start) -> Callable[[jax.Array], Affine]:
+def start(net: Any, law: Start) -> Callable[[jax.Array], models.Affine]:
     """A start as a function of the key. Definition 3 has Glorot's numbers, its first and last layers rescaled."""
-    if law == "Definition 3":
-        widths = net.widths
-        ratio = (pc_bias.isometric_variances(widths) / pc_bias.glorot_variances(widths)) ** 0.5
+    if law == "He":
+        return lambda key: starts.he(net, key, dtype=jnp.float32)
+    if law == "Glorot":
+        return lambda key: starts.glorot(net, key, dtype=jnp.float32)
+    ratio = (pc_bias.isometric_variances(net.widths) / pc_bias.glorot_variances(net.widths)) ** 0.5
 
-        def rescaled(key: jax.Array) -> Affine:
-            begun = net.start(key, law="glorot")
-            return Affine(tuple(r * W for r, W in zip(ratio.tolist(), begun.layers, strict=True)), begun.biases)
+    def rescaled(key: jax.Array) -> models.Affine:
+        begun = starts.glorot(net, key, dtype=jnp.float32)
+        return models.Affine(tuple(r * W for r, W in zip(ratio.tolist(), begun.layers, strict=True)), begun.biases)
 
-        return rescaled
-    return lambda key: net.start(key, law="he" if law == "He" else "glorot")
+    return rescaled

@@ -17,8 +17,7 @@ from scipy import special
 
 from ... import models, problems, train
 from ...core import ensembles
-from ...models.layered import Affine
-from ...models.mirrored import Pair
+from ...models import Affine, Pair
 from ...theory import twin
 from ..padding import pad
 
@@ -37,7 +36,7 @@ class Task(NamedTuple):
     spread: float
 
 
-class Course(NamedTuple):
+class Comparison(NamedTuple):
     """One network and its twin along a run: outputs (time, example) on the training and on the fresh examples.
 
     Attributes:
@@ -75,6 +74,15 @@ class Course(NamedTuple):
         )
         on_train, on_fresh = (float(np.max(gap) / size) for gap in until.gaps())
         return on_train, on_fresh
+
+    def losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """The network's training and test loss along the run."""
+        on_train, on_fresh = self.network - self.task.y, self.network_fresh - self.task.fresh_y
+        return np.mean(on_train**2, axis=1) / 2, np.mean(on_fresh**2, axis=1) / 2
+
+    def twin_losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """The twin's training and test loss along the run."""
+        return self.twin.loss(self.steps), self.twin.loss(self.steps, self.task.fresh, self.task.fresh_y)
 
 
 class Observed(problems.LpRegression):
@@ -144,7 +152,7 @@ def follow(
     first: ArrayLike,
     second: ArrayLike,
     at: np.ndarray,
-) -> list[Course]:
+) -> list[Comparison]:
     """Train a network on each task by full-batch descent, all as one ensemble, and set its twin beside it.
 
     Networks of several sizes run as one program, padded with examples, inputs and neurons that are zero and, as
@@ -165,8 +173,8 @@ def follow(
     shapes = np.array([(*each.X.shape, width // 2) for each, width in members])
     N, D, M = shapes.max(axis=0)
     n, d, m = shapes.T
-    step = (eta2 if trains[1] else eta1) * M * N / (m * n)
-    scale = np.sqrt(step * n / N / eta1) if trains[0] else np.ones(len(members))
+    step_size = (eta2 if trains[1] else eta1) * M * N / (m * n)
+    scale = np.sqrt(step_size * n / N / eta1) if trains[0] else np.ones(len(members))
     drawn = [mirrored_start(rng, each.X.shape[1], width) for each, width in members]
     factors = np.stack([scale, np.sqrt(M / m)])
     half = Affine(tuple(_padded([f * layers[i] for f, layers in zip(factors[i], drawn, strict=True)]) for i in (0, 1)))
@@ -179,12 +187,12 @@ def follow(
     with jax.default_matmul_precision("highest"):  # not a GPU's TF32
         run = train.descend(
             models.Mirrored(models.MLP((int(D), int(M), 1), activation)), ensembles.Ensemble(problem),
-            ensembles.Ensemble(Pair(half, half)), step=step, steps=int(at[-1]), at=at,
+            ensembles.Ensemble(Pair(half, half)), step_size=step_size, steps=int(at[-1]), at=at,
             record=("loss", OUTPUTS), optimiser=some_layers(*trains), on_divergence="keep",
         )  # fmt: skip
     outputs = run.outputs.values.astype(float)
     return [
-        Course(each, width, at, _twin(each, activation, eta1[i], eta2[i]), out[:, : len(each.X)],
+        Comparison(each, width, at, _twin(each, activation, eta1[i], eta2[i]), out[:, : len(each.X)],
                out[:, N : N + len(each.fresh)])
         for i, ((each, width), out) in enumerate(zip(members, outputs, strict=True))
     ]  # fmt: skip

@@ -10,22 +10,49 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from ... import models, problems, starts, train
-from ...core import ensembles
+from ...core import Run, ensembles
 from ..instances import generator, rotation
 from ..padding import pad
-from ..sizes import Size
 
 TIMES = np.r_[0.0, np.geomspace(1e-4, 1e6, 301)]
-# n, d, l, k: more examples than inputs and fewer, l = d and l > d, k = 1, k > d. The first comes with white inputs.
-SHAPES = {
-    "quick": [(10, 4, 6, 2), (3, 5, 5, 3), (4, 6, 9, 1), (12, 3, 4, 5)],
-    "full": [(30, 10, 15, 3), (6, 12, 12, 4), (8, 15, 25, 1), (40, 5, 7, 8), (5, 5, 9, 5), (1, 8, 8, 2),
-             (9, 10, 40, 2)],
-}  # fmt: skip
-REPEATS = {"quick": 1, "full": 3}
+
+
+class Settings(NamedTuple):
+    """What is run.
+
+    Attributes:
+        shapes: n, d, l, k: more examples than inputs and fewer, l = d and l > d, k = 1, k > d. The first comes with
+            white inputs.
+        least_gamma: The smallest scale of the start.
+        largest_gamma: The largest.
+        gammas: How many scales, at equal ratios.
+        repeats: How many data sets of each shape.
+    """
+
+    shapes: tuple[tuple[int, int, int, int], ...]
+    least_gamma: float
+    largest_gamma: float
+    gammas: int
+    repeats: int
+
+    @property
+    def scales(self) -> np.ndarray:
+        """The scales γ of the start."""
+        return np.geomspace(self.least_gamma, self.largest_gamma, self.gammas)
+
+    @property
+    def names(self) -> list[str]:
+        """What the shapes are called in figures."""
+        return [f"n={n} d={d} l={width} k={k}" for n, d, width, k in self.shapes]
+
+
+QUICK = Settings(((10, 4, 6, 2), (3, 5, 5, 3), (4, 6, 9, 1), (12, 3, 4, 5)), 1e-4, 1e2, 7, 1)
+FULL = Settings(
+    ((30, 10, 15, 3), (6, 12, 12, 4), (8, 15, 25, 1), (40, 5, 7, 8), (5, 5, 9, 5), (1, 8, 8, 2), (9, 10, 40, 2)),
+    1e-4, 1e2, 13, 3,
+)  # fmt: skip
 
 
 class Data(NamedTuple):
@@ -49,16 +76,6 @@ class Instance(NamedTuple):
     W2: np.ndarray
 
 
-def gammas(scale: Size) -> np.ndarray:
-    """The scales of the start."""
-    return np.geomspace(1e-4, 1e2, 7 if scale == "quick" else 13)
-
-
-def names(scale: Size) -> list[str]:
-    """What the shapes are called in figures."""
-    return [f"n={n} d={d} l={width} k={k}" for n, d, width, k in SHAPES[scale]]
-
-
 def draw(rng: np.random.Generator, n: int, d: int, k: int, white: bool = False) -> Data:
     """Correlated inputs and labels without noise.
 
@@ -77,7 +94,7 @@ def _spread(rng: np.random.Generator, rows: int, columns: int, decades: float) -
 
 def follow(
     sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndarray], left: float = 1e-18
-) -> tuple[list, xr.Dataset]:
+) -> tuple[list, Run]:
     """Flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
 
     Args:
@@ -94,9 +111,9 @@ def follow(
     X, Y = pad([each.X for each in data], (n, d)), pad([each.Y for each in data], (n, k))
     problem = ensembles.ensemble(problems.regression, jnp.asarray(unit * X), jnp.asarray(unit * Y))
     start = ensembles.Ensemble((jnp.asarray(pad([W.T for W in first], (width, d))), jnp.zeros((len(first), k, width))))
-    net = models.DeepLinear((d, width, k))
-    run = train.flow(net, problem, start, times=TIMES, record=("loss",), rtol=1e-10, tolerance=left)
-    A, B = (np.asarray(layer) for layer in train.final(run, start).stacked)
+    model = models.DeepLinear((d, width, k))
+    run = train.flow(model, problem, start, times=TIMES, record=("loss",), rtol=1e-10, tolerance=left)
+    A, B = (np.asarray(layer) for layer in run.final.stacked)
     shapes = [(*W.shape, each.Y.shape[1]) for W, each in zip(first, data, strict=True)]
     return [(a[:h, :i].T, b[:o, :h].T) for a, b, (i, h, o) in zip(A, B, shapes, strict=True)], run
 
@@ -106,19 +123,32 @@ def isometry(key: jax.Array, d: int, width: int) -> np.ndarray:
     return np.asarray(starts.shaped(models.DeepLinear((d, width, 1)), key, 0.5)[0]).T
 
 
-def flows(scale: Size, key: jax.Array) -> tuple[list[Instance], xr.Dataset]:
+def flows(settings: Settings, key: jax.Array) -> tuple[list[Instance], Run]:
     """Every shape at every γ: members run through the scales first, then through the shapes, then through repeats."""
-    rng, scales = generator(key), gammas(scale)
-    shapes = SHAPES[scale] * REPEATS[scale]
+    rng, shapes = generator(key), settings.shapes * settings.repeats
     data = [draw(rng, n, d, k, white=index == 0) for index, (n, d, _, k) in enumerate(shapes)]
     frames = [isometry(jax.random.fold_in(key, index), d, width) for index, (_, d, width, _) in enumerate(shapes)]
     sizes = tuple(np.max(shapes, axis=0).tolist())
-    members = [(each, frame, gamma) for each, frame in zip(data, frames, strict=True) for gamma in scales]
+    members = [(each, frame, gamma) for each, frame in zip(data, frames, strict=True) for gamma in settings.scales]
     ends, run = follow(sizes, [m[0] for m in members], [np.sqrt(2 * m[2]) * m[1] for m in members])
     return [Instance(m[0], float(m[2]), *end) for m, end in zip(members, ends, strict=True)], run
 
 
-def by_shape(scale: Size, values: Sequence[float]) -> np.ndarray:
+def by_shape(settings: Settings, values: Sequence[float]) -> np.ndarray:
     """One number for each member, as (shape, γ): the worst over repeats."""
-    table = np.reshape(values, (REPEATS[scale], len(SHAPES[scale]), len(gammas(scale))))
+    table = np.reshape(values, (settings.repeats, len(settings.shapes), settings.gammas))
     return table.max(axis=0)
+
+
+def protocol(settings: Settings) -> dict[str, str]:
+    """What was done, under the names of the poster's setting."""
+    shapes = "; ".join(f"{n}, {d}, {width}, {k}" for n, d, width, k in settings.shapes)
+    return {
+        "data": "inputs with eigenvalues of XᵀX over a decade and a half (white in the first), labels without noise; "
+        f"n, d, l, k = {shapes}",
+        "network": "two linear layers, l ≥ d",
+        "loss": "½‖Y − XW1W2‖²",
+        "start": f"W1 = √(2γ)P, PPᵀ = I, W2 = 0; {settings.gammas} scales γ from {settings.least_gamma:g} to "
+        f"{settings.largest_gamma:g}",
+        "optimiser": "gradient flow, integrated until 1e-18 of the loss is left",
+    }

@@ -1,0 +1,209 @@
+"""Proposition 3: from three layers on, the origin is a non-strict saddle."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...evidence import Evidence, at_least, at_most
+from ...evidence import figure as fig
+from ...theory import landscape, layers
+from ..instances import generator, slope
+from ..sizes import sizes
+from .losses import Loss, random_loss
+from .networks import random_widths
+
+RADII = np.geomspace(0.01, 0.1, 9)
+NEAR = 5  # of these, the nearest are judged
+
+
+class Settings(NamedTuple):
+    """What is run at each size."""
+
+    losses: int
+    depths: tuple[int, ...] = (2, 3, 4, 5)
+    largest: int = 3
+    differentiated: int = 4
+
+
+class Instance(NamedTuple):
+    """What was read off one loss at the origin.
+
+    Attributes:
+        n: The depth.
+        order: The order of the first term of ℓ at 0.
+        flat: The gradient, and from three layers on the Hessian.
+        strict: Whether the Hessian has a negative eigenvalue exactly if n = 2 and ∇ℓ(0) ≠ 0.
+        spectrum: How far the eigenvalues are from ±σ(∇ℓ(0)), at two layers.
+        machine: How far the Hessian is from the one differentiated by machine, where that was done.
+        drops: How much lower φ is at the distances `RADII`.
+    """
+
+    n: int
+    order: int
+    flat: float
+    strict: bool
+    spectrum: float
+    machine: float
+    drops: np.ndarray
+
+    @property
+    def lower(self) -> bool:
+        """Whether φ is lower at every near distance."""
+        return bool((self.drops[:NEAR] > 0).all())
+
+    @property
+    def rate(self) -> float:
+        """The order at which φ falls, over n times that of ℓ."""
+        return slope(RADII[:NEAR], self.drops[:NEAR])[0] / (self.n * self.order) if self.lower else np.nan
+
+
+@sizes(quick=Settings(losses=48), full=Settings(losses=1000))
+def check(settings: Settings, key: jax.Array) -> Evidence:
+    """Gradient and Hessian of φ at the origin, exactly, and layers ever nearer to it at which φ is lower.
+
+    Losses have a gradient at 0, or none there and yet no local minimum (an indefinite form, a cubic). The Hessian is
+    assembled by the product rule and, on some instances, differentiated by machine. At two layers its eigenvalues are
+    compared with ± the singular values of ∇ℓ(0). Layers at distance r from the origin are balanced, with a product
+    along which ℓ falls to order k = 1, 2 or 3; how much lower φ is there must then be of order r^{nk}.
+    """
+    rng = generator(key)
+    instances = [_instance(rng, k, settings) for k in range(settings.losses)]
+    rounding = "float64 rounding 2e-16, times a few thousand operations"
+    exact = "an exact statement: every instance"
+    return Evidence(
+        checks=[
+            at_most("largest gradient, and Hessian for n ≥ 3, at the origin", max(i.flat for i in instances), 0.0,
+                    "an exact statement: products of zero layers are zero"),
+            at_most("machine derivatives against the product rule", max(i.machine for i in instances), 1e-12,
+                    rounding),
+            at_most("eigenvalues against ±σ(∇ℓ(0)) at n = 2, relative", max(i.spectrum for i in instances), 1e-12,
+                    rounding),
+            at_least("share that is strict exactly if n = 2 and ∇ℓ(0) ≠ 0", float(np.mean([i.strict for i in instances])),
+                     1.0, exact),
+            at_least("share with lower values at every distance", float(np.mean([i.lower for i in instances])), 1.0,
+                     exact),
+            at_most("largest deviation from 1 of the order of descent, over n times that of ℓ",
+                    np.max(np.abs(np.array([i.rate for i in instances]) - 1)), 0.05, "theory: order r^{nk} ± 5 %"),
+        ],
+        numbers={"norm of the proof's layers, over the printed √n ε^{1/n}": _printed_norm(rng)},
+        protocol={
+            "loss": f"{settings.losses} without a local minimum at 0: with a gradient there, an indefinite form, a "
+            "cubic",
+            "network": f"depths {', '.join(map(str, settings.depths))}, maps 1×1 … "
+            f"{settings.largest}×{settings.largest}",
+        },
+        figure=_figure(rng, instances),
+        remarks=(
+            "At n = 2 the Hessian has the eigenvalues ±σ_r(∇ℓ(0)): the origin is a strict saddle if and only if "
+            "∇ℓ(0) ≠ 0. A loss without a minimum at 0 whose gradient vanishes there makes it non-strict at n = 2 too.",
+            "The proof gives its layers the norm √n ε^{1/n}; each identity block contributes d_n, not 1, so it is "
+            "√(1 + (n−1)d_n) ε^{1/n}. The argument is not affected.",
+        ),
+    )  # fmt: skip
+
+
+def _instance(rng: np.random.Generator, k: int, settings: Settings) -> Instance:
+    shape = (int(rng.integers(1, settings.largest + 1)), int(rng.integers(1, settings.largest + 1)))
+    n = settings.depths[k % len(settings.depths)]
+    widths = random_widths(rng, n, shape)
+    loss, order = _no_minimum(rng, shape, k // len(settings.depths) % 4)
+    G = loss.gradient(np.zeros(shape))
+    origin = tuple(np.zeros((b, a)) for a, b in pairwise(widths))
+    H = landscape.hessian(origin, loss.gradient, loss.hvp)
+    gradient = np.concatenate([D.ravel() for D in landscape.objective_gradient(origin, loss.gradient)])
+    values, size = np.linalg.eigvalsh(H), np.linalg.norm(G) or 1.0
+    return Instance(
+        n,
+        order,
+        flat=float(np.linalg.norm(gradient) + (np.abs(values).max() if n > 2 else 0.0)),
+        strict=bool((values[0] < -1e-12 * size) == (n == 2 and order == 1)),
+        spectrum=float(np.abs(values - _two_layer_spectrum(G, widths)).max() / size) if n == 2 else 0.0,
+        machine=float(np.abs(_machine_hessian(loss, origin) - H).max() / size) if k < settings.differentiated else 0.0,
+        drops=_drops(loss, _downhill(rng, loss, shape, order), widths),
+    )
+
+
+def _no_minimum(rng: np.random.Generator, shape: tuple[int, int], kind: int) -> tuple[Loss, int]:
+    """A loss without a local minimum at 0, and the order of the first term of its expansion there."""
+    if kind < 2:
+        return random_loss(rng, ("square", "logistic")[kind], shape), 1
+    A = rng.normal(size=(3, *shape))
+    if kind == 2:  # an indefinite form where the shape allows, else a concave one
+        return Loss("square", A, np.zeros(3), np.array([1.0, -1.0, -1.0]) if A[0].size > 1 else -np.ones(3)), 2
+    return Loss("cubic", A, np.zeros(3), np.ones(3)), 3
+
+
+def _downhill(rng: np.random.Generator, loss: Loss, shape: tuple[int, int], order: int) -> np.ndarray:
+    """The unit direction along which ℓ falls fastest at first: by its gradient, or the best of many random ones."""
+    if order == 1:
+        D = -loss.gradient(np.zeros(shape))
+        return D / np.linalg.norm(D)
+    directions = rng.normal(size=(200, *shape))
+    directions /= np.linalg.norm(directions, axis=(1, 2), keepdims=True)
+    return directions[np.argmin([loss.value(D) for D in directions])]
+
+
+def _drops(loss: Loss, D: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
+    """How much lower φ is at balanced layers of norm r whose product points along D."""
+    base = loss.value(np.zeros_like(D))
+    split = layers.balanced(D, widths)
+    size = np.sqrt(sum(float(np.sum(W**2)) for W in split))
+    return np.array([base - loss.value(layers.product([r / size * W for W in split])) for r in RADII])
+
+
+def _two_layer_spectrum(G: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
+    """±σ_r(∇ℓ(0)), each once for every hidden unit, and zeros."""
+    s = np.repeat(np.linalg.svd(G, compute_uv=False), widths[1])
+    total = widths[1] * (widths[0] + widths[2])
+    return np.sort(np.concatenate([s, -s, np.zeros(total - 2 * s.size)]))
+
+
+def _machine_hessian(loss: Loss, origin: layers.Layers) -> np.ndarray:
+    """The Hessian of φ by automatic differentiation."""
+    links = {"square": lambda z: z**2 / 2, "logistic": jax.nn.softplus, "cubic": lambda z: z**3}
+    cuts = np.cumsum([W.size for W in origin])[:-1]
+
+    def objective(x: jax.Array) -> jax.Array:
+        W = jnp.eye(origin[0].shape[1])
+        for part, layer in zip(jnp.split(x, cuts), origin, strict=True):
+            W = part.reshape(layer.shape) @ W
+        return jnp.sum(loss.signs * links[loss.name](jnp.tensordot(loss.A, W, 2) + loss.b))
+
+    return np.asarray(jax.jit(jax.hessian(objective))(jnp.zeros(sum(W.size for W in origin))))
+
+
+def _printed_norm(rng: np.random.Generator) -> float:
+    """The norm of the layers in the proof, for a 3×4 map at depth 3, over √n ‖W‖^{1/n}."""
+    W, n = rng.normal(size=(3, 4)), 3
+    size = np.linalg.norm(W)
+    built = [size ** (1 / n - 1) * W, *[size ** (1 / n) * np.eye(3)] * (n - 1)]
+    return float(np.sqrt(sum(np.sum(X**2) for X in built)) / (n**0.5 * size ** (1 / n)))
+
+
+def _figure(rng: np.random.Generator, instances: list[Instance]) -> fig.Figure:
+    """How much lower φ is near the origin, one loss for each depth, and Hessian eigenvalues."""
+    drops = {i.n: i.drops for i in reversed(instances) if i.order == 1}
+    marks = [fig.points(RADII, drops[n], f"n = {n}", i) for i, n in enumerate(sorted(drops))]
+    marks += [
+        fig.reference(RADII, drops[n][0] * (RADII / RADII[0]) ** n, "" if n > 2 else "slope n") for n in sorted(drops)
+    ]
+    below = fig.Panel(tuple(marks), "distance r from the origin", "φ(0) − φ", "layers below the origin", "log", "log")
+    caption = "Lower values lie arbitrarily near the origin, at order rⁿ; only at n = 2 does the Hessian see them."
+    return fig.Figure((below, _spectrum_panel(rng)), caption, 2)
+
+
+def _spectrum_panel(rng: np.random.Generator) -> fig.Panel:
+    """Hessian eigenvalues at the origin of one loss, at depths 2 and 3."""
+    loss, marks = random_loss(rng, "square", (3, 3)), []
+    G = loss.gradient(np.zeros((3, 3)))
+    for i, n in enumerate((2, 3)):
+        widths = (3,) * (n + 1)
+        H = landscape.hessian(tuple(np.zeros((3, 3)) for _ in range(n)), loss.gradient, loss.hvp)
+        values = np.linalg.eigvalsh(H)
+        marks.append(fig.points(np.linspace(0, 1, values.size), values, f"n = {n}", i))
+        forecast = _two_layer_spectrum(G, widths) if n == 2 else np.zeros(values.size)
+        marks.append(fig.theory(np.linspace(0, 1, values.size), forecast, "" if i else "±σ(∇ℓ(0)), or 0"))
+    return fig.Panel(tuple(marks), "rank of the eigenvalue", "eigenvalue of ∇²φ(0)", "square loss, 3×3")

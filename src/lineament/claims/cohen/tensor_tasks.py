@@ -1,0 +1,194 @@
+"""Completion of tensors by factorisations that could fit any: what the two claims of Section 5 share."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ... import models, problems, starts, train
+from ...core import ensembles
+from ...evidence import Check, at_least, at_most, within
+from ...evidence import figure as fig
+
+MISFIT = 1e-6  # half the summed squared misfit at which training ends; every truth has norm 1
+
+
+class Settings(NamedTuple):
+    """What is run at each size.
+
+    Attributes:
+        shape: The sizes of the tensor's axes.
+        width: How many components: 0 for as many as any tensor of this shape may need.
+        ranks: The ranks of the truths.
+        repeats: How many truths of each rank.
+        observed: How many entries are seen.
+        steps: At most how many.
+        early: Up to which step records lie densely, so that a rise is seen between records.
+        start_scales: The standard deviation of a start's entries: a small one, and a large one for contrast.
+        step_size: The length of a step of normalised descent.
+    """
+
+    shape: tuple[int, ...]
+    width: int
+    ranks: tuple[int, ...]
+    repeats: int
+    observed: tuple[int, ...]
+    steps: int
+    early: int
+    start_scales: tuple[float, float]
+    step_size: float = 5e-3
+
+    @property
+    def recorded(self) -> np.ndarray:
+        """The steps that are recorded: 400 evenly up to `early`, then 100 more at growing distances."""
+        early = np.linspace(0, self.early, 401)
+        late = np.geomspace(self.early, self.steps, 101) if self.steps > self.early else []
+        return np.unique(np.r_[early, late].astype(int))
+
+
+class Tasks(NamedTuple):
+    """Tensors of norm 1 to be completed: the rank of each, how many entries are seen, and the size of the start."""
+
+    truths: np.ndarray  # (task, entries)
+    ranks: np.ndarray
+    counts: np.ndarray
+    small: np.ndarray
+    problems: ensembles.Ensemble
+
+    @property
+    def most(self) -> np.ndarray:
+        """Which tasks show most entries."""
+        return self.counts == self.counts.max()
+
+
+class Runs(NamedTuple):
+    """What was recorded: the component norms (task, step, component), and errors relative to the truths."""
+
+    steps: np.ndarray
+    norms: np.ndarray
+    last: np.ndarray
+    error: np.ndarray
+    misfit: np.ndarray
+
+
+def tensor_tasks(truths: list[tuple[int, np.ndarray]], counts: tuple[int, ...], rng: np.random.Generator) -> Tasks:
+    """Every truth with each number of entries from a small start, and with most entries from a large one too."""
+    rows, tasks = [], []
+    for rank, truth in truths:
+        truth = truth / np.linalg.norm(truth)
+        order = rng.permutation(truth.size)
+        for count, small in [(count, True) for count in counts] + [(max(counts), False)]:
+            indices = np.stack(np.unravel_index(order[:count], truth.shape), axis=1)
+            rows.append((truth.ravel(), rank, count, small))
+            tasks.append(problems.tensor_completion(indices, truth[tuple(indices.T)], truth.shape, reduction="sum"))
+    tensors, ranks, seen, small = (np.array(column) for column in zip(*rows, strict=True))
+    return Tasks(tensors, ranks, seen, small, ensembles.stack(tasks))
+
+
+def complete(
+    model: models.CP | models.TreeTensor, tasks: Tasks, key: jax.Array, settings: Settings, norms: train.Record
+) -> Runs:
+    """Normalised descent of all tasks as one program. A small start means tiny gradients, hence the small eps."""
+    scale = jnp.where(tasks.small, *settings.start_scales)
+    start = ensembles.ensemble(
+        lambda key, scale: starts.gaussian(model, key, deviation=scale), jax.random.split(key, len(scale)), scale
+    )
+    run = train.descend(
+        model, tasks.problems, start, step_size=settings.step_size, steps=settings.steps, at=settings.recorded,
+        record=("loss", norms), optimiser=partial(train.normalised, eps=1e-8), tolerance=MISFIT,
+    )  # fmt: skip
+    last = jax.jit(jax.vmap(model.end_to_end))(run.final.stacked)
+    last = np.reshape(last, tasks.truths.shape)
+    error = np.linalg.norm(last - tasks.truths, axis=1)
+    return Runs(run.step.values, run.norms.values, last, error, run.loss.values[:, -1])
+
+
+def overlap(norms: np.ndarray, rank: int) -> tuple[float, float]:
+    """How far the next component has come when one passes half of its last norm; and how coarse the records are.
+
+    The first number is the mean over components of the next one's norm as a share of its own last. The second is the
+    largest rise of a component between the record before it passes half and the one after: where that is large, the
+    records step over the rise and the overlap says nothing.
+    """
+    share = norms[:, :rank] / norms[-1, :rank]
+    passed = [int(np.argmax(share[:, r] >= 0.5)) for r in range(rank)]
+    coming = [share[passed[r], r + 1] for r in range(rank - 1)]
+    jumps = [share[k, r] - share[max(k - 1, 0), r] for r, k in enumerate(passed)]
+    return float(np.mean(coming)), float(np.max(jumps))
+
+
+def _overlaps(run: Runs, tasks: Tasks, which: np.ndarray) -> tuple[float, float]:
+    """The medians of both numbers over those tasks whose truth has more than one component."""
+    pairs = [overlap(run.norms[i], tasks.ranks[i]) for i in np.flatnonzero(which & (tasks.ranks > 1))]
+    coming, jump = np.median(pairs, axis=0)
+    return float(coming), float(jump)
+
+
+def checks(run: Runs, tasks: Tasks, ranks: np.ndarray, rank: str) -> list[Check]:
+    """One by one, to the truth, at its rank; from a large start at a higher one."""
+    small, large = tasks.most & tasks.small, tasks.most & ~tasks.small
+    coming, jump = _overlaps(run, tasks, small)
+    coarse = f"the records are too coarse: a component rises by {jump:.2f} of its last norm between two of them"
+    unfitted = np.median(run.misfit[small]) > 10 * MISFIT
+    void = "training ended before the observed entries were fitted" if unfitted else ""
+    return [
+        at_most("overlap of neighbouring components, small start", coming, 0.5,
+                "one by one: when one component is half grown the next is not; side by side it would be at 0.5 too",
+                void=coarse if jump > 0.2 else ""),
+        at_most("median relative error, most entries seen, small start", np.median(run.error[small]), 0.05,
+                "recovery to 5 %; the misfit at which training ends, 1e-6, allows for 0.2 %", void=void),
+        within(f"median of {rank} found minus the truth's, small start", np.median((ranks - tasks.ranks)[small]), 0,
+               0, "the statement: the truth's own rank"),
+        at_least("the same, large start", np.median((ranks - tasks.ranks)[large]), 1,
+                 "the contrast: at least one more than the truth"),
+    ]  # fmt: skip
+
+
+def numbers(run: Runs, tasks: Tasks, ranks: np.ndarray, rank: str) -> dict[str, float]:
+    """Ranks for each rank of the truth, and what the large start gave."""
+    small, large = tasks.most & tasks.small, tasks.most & ~tasks.small
+    medians = {
+        f"median {rank} found, truth {r}": float(np.median(ranks[small & (tasks.ranks == r)]))
+        for r in np.unique(tasks.ranks)
+    }
+    return medians | {
+        "overlap, large start": _overlaps(run, tasks, large)[0],
+        "largest rise of a component between records, median": _overlaps(run, tasks, small)[1],
+        "median relative error, large start": float(np.median(run.error[large])),
+        "worst misfit, most entries seen": float(run.misfit[tasks.most].max()),
+    }
+
+
+def figure(run: Runs, tasks: Tasks, starts: tuple[float, float], label: str, caption: str) -> fig.Figure:
+    """Component norms from a small and a large start, and the error against the number of entries."""
+    highest = tasks.most & (tasks.ranks == tasks.ranks.max())
+    panels = [
+        _norms_panel(run, int(np.flatnonzero(highest & (tasks.small == small))[0]), label,
+                     f"rank {tasks.ranks.max()}, start {start:g}")
+        for small, start in zip((True, False), starts, strict=True)
+    ]  # fmt: skip
+    return fig.Figure((*panels, _recovery_panel(run, tasks)), caption, 3)
+
+
+def _norms_panel(run: Runs, task: int, label: str, title: str) -> fig.Panel:
+    norms = run.norms[task]
+    # The axis ends a little after the last change: once a run has ended, its last values are held.
+    changed = np.flatnonzero(np.abs(np.diff(norms, axis=0)).max(axis=1) > 0)
+    end = min(len(norms), int(1.2 * changed.max(initial=0)) + 3)
+    marks = tuple(fig.measured(run.steps[:end], norms[:end, r], "", r) for r in range(min(6, norms.shape[1])))
+    return fig.Panel(marks, "step", label, title)
+
+
+def _recovery_panel(run: Runs, tasks: Tasks) -> fig.Panel:
+    marks, counts = [], np.unique(tasks.counts)
+    for group, rank in enumerate(np.unique(tasks.ranks)):
+        of_rank = tasks.ranks == rank
+        medians = [np.median(run.error[of_rank & tasks.small & (tasks.counts == count)]) for count in counts]
+        large = run.error[of_rank & ~tasks.small]
+        marks += [
+            fig.measured(counts, medians, f"rank {rank}", group),
+            fig.points(counts[-1:], [np.median(large)], "large start" if group == 0 else "", group),
+        ]
+    return fig.Panel(tuple(marks), "entries seen", "relative error", y_scale="log")

@@ -1,0 +1,174 @@
+"""Figure 3 (Section 4.2): deep networks on real images begin as a linear model, and leave it later."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from ... import data
+from ...evidence import Check, Evidence, at_least, at_most
+from ...evidence import figure as fig
+from ..sizes import sizes
+from .images import PREPARED, Name, OnImages, Preparation, Training, follow
+
+BARS: dict[Name, float] = {"fully connected": 0.05, "convolutional": 0.10}
+Pair = tuple[str, str]
+
+
+class Settings(NamedTuple):
+    """What is run at each size.
+
+    Attributes:
+        pairs: Classes of CIFAR-10, two at a time; the first with all networks and preparations.
+        pool: So many pixels a side are averaged to one: 4 gives images of 8 × 8.
+        training: How.
+        networks: Which kinds.
+        others: Further ways of preparing the images.
+        partial: Whether some of the training batches are enough.
+    """
+
+    pairs: tuple[Pair, ...]
+    pool: int
+    training: Training
+    networks: tuple[Name, ...]
+    others: tuple[Preparation, ...]
+    partial: bool
+
+
+@sizes(
+    quick=Settings(
+        pairs=(("frog", "ship"), ("deer", "truck")), pool=8,
+        training=Training(train=120, test=600, width=512, channels=0, steps=400, rate=0.125),
+        networks=("fully connected",), others=(), partial=True,
+    ),
+    full=Settings(
+        pairs=(("cat", "horse"), ("frog", "ship"), ("deer", "truck")), pool=4,
+        training=Training(train=10_000, test=2000, width=1024, channels=128, steps=2000, rate=0.2),
+        networks=("fully connected", "convolutional"), others=("centred", "raw"), partial=False,
+    ),
+)  # fmt: skip
+def check(settings: Settings, key: jax.Array) -> Evidence:
+    """Networks of four hidden layers on two classes of CIFAR-10 against one twin, at one step size, over several pairs.
+
+    By theory the coefficient κ of XXᵀ/d is the same for both architectures, so that equal steps give them one twin. The
+    linear phase is judged while the twin makes the first half of its progress on V_lin: there the losses on V_lin must
+    be alike and nothing learnt off it; later the network must make progress off V_lin. The paper does not say how its
+    images were prepared; here every image has ‖x‖² = d, and what other preparations do is shown at full size. At quick
+    size the images are of 4 × 4 pixels, so that 120 of them are more than their 48 dimensions, and the pairs are of an
+    animal and a vehicle: from so few images nothing beyond a linear model is learnt of cats and horses.
+    """
+    images = {pair: _images(pair, settings) for pair in settings.pairs}
+    first, *rest = settings.pairs
+    runs = {first: follow(images[first], "per image", settings.training, key, settings.networks)}
+    runs |= {pair: follow(images[pair], "per image", settings.training, key, ("fully connected",)) for pair in rest}
+    others: dict[Preparation, OnImages] = {
+        how: follow(images[first], how, settings.training, key, ("fully connected",)) for how in settings.others
+    }
+    stand_in = "" if _at_hand(settings) else "without CIFAR-10's files, Gaussian images with linear labels stand in"
+    return Evidence(
+        checks=[one for name in settings.networks for one in _checks(name, runs, stand_in)],
+        numbers=_numbers(runs) | {f"early relative MSE, {how}": run.early_gap("fully connected")
+                                  for how, run in others.items()},
+        settings={"data": [one.name for one in images.values()], "image": images[first].shape, "preparations": PREPARED},
+        protocol=_protocol(settings, images[first], stand_in),
+        figure=_figure(first, runs[first], others),
+        remarks=[f"The data: {'; '.join(one.name for one in images.values())}."],
+    )  # fmt: skip
+
+
+def _at_hand(settings: Settings) -> bool:
+    return data.locate("cifar-10", partial=settings.partial) is not None
+
+
+def _images(pair: Pair, settings: Settings) -> data.Images:
+    """Two classes of CIFAR-10, averaged to fewer pixels; at quick size Gaussian images stand in for missing files."""
+    count = settings.training.train, settings.training.test
+    if settings.partial and not _at_hand(settings):
+        return data.natural_gaussian(*count, size=7, seed=settings.pairs.index(pair))
+    return (
+        data.load("cifar-10", partial=settings.partial, download=False)
+        .subset(pair)
+        .pooled(settings.pool)
+        .first(*count)
+    )
+
+
+def _checks(name: Name, runs: Mapping[Pair, OnImages], stand_in: str) -> list[Check]:
+    """Figs. 3a and c for one kind of network, the worst of the pairs it was trained on."""
+    on = [run for run in runs.values() if name in run.networks]
+    before, after = zip(*(run.progress(name) for run in on), strict=True)
+    return [
+        at_most(f"early relative MSE, {name}, worst pair", max(run.early_gap(name) for run in on), BARS[name],
+                f"\"small\" in print: {100 * BARS[name]:.0f} %, set before the runs"),
+        at_least(f"last relative MSE over the early one, {name}, least", min(run.growth(name) for run in on), 3.0,
+                 "\"grows afterwards\": three times at least"),
+        at_most(f"gap of the early losses on V_lin over the first, {name}, worst", max(run.loss_gap(name) for run in on),
+                0.03, "\"almost identical\" in a plot of the losses: 3 % of its height"),
+        at_most(f"early change of the loss off V_lin, {name}, worst", max(map(abs, before)), 0.02,
+                "printed: progress off V_lin begins after the linear phase; 2 % of that loss"),
+        at_least(f"later progress off V_lin, {name}, least", min(after), 0.02,
+                 "printed: networks make progress off V_lin after it; more than the 2 % above", void=stand_in),
+    ]  # fmt: skip
+
+
+def _numbers(runs: Mapping[Pair, OnImages]) -> dict[str, float]:
+    numbers = {}
+    for pair, run in runs.items():
+        for name in run.networks:
+            where = f"{name}, {'/'.join(pair)}"
+            numbers |= {
+                f"early relative MSE, {where}": run.early_gap(name),
+                f"last relative MSE, {where}": float(run.apart(name)[-1]),
+                f"gap of the early losses on V_lin, {where}": run.loss_gap(name),
+                f"best progress off V_lin, {where}": run.progress(name)[1],
+                f"steps in the linear phase, {where}": float(run.steps[run.early][-1]),
+            }
+    return numbers
+
+
+def _protocol(settings: Settings, images: data.Images, stand_in: str) -> dict[str, str]:
+    training = settings.training
+    pairs = "; ".join(" and ".join(f"{name}s" for name in pair) for pair in settings.pairs)
+    size = " × ".join(map(str, images.shape))
+    channels = f", and convolutional with {training.channels} channels" if len(settings.networks) > 1 else " only"
+    return {
+        "data": stand_in or f"{pairs} of CIFAR-10, averaged to {size} pixels; {PREPARED['per image']}",
+        "examples": f"{training.train} to train, {training.test} to test",
+        "network": f"four hidden layers, erf: fully connected of width {training.width}{channels}",
+        "loss": "square loss",
+        "optimiser": "full-batch gradient descent",
+        "step size": f"the top component learns at a rate of {training.rate:g} a step; {training.steps} steps",
+        "measure": "test losses on V_lin and off it, three outputs, relative mean square on test images",
+        "repeats": "one network of each kind and pair in each seed",
+    }
+
+
+def _figure(pair: Pair, run: OnImages, others: Mapping[Preparation, OnImages]) -> fig.Figure:
+    """Losses on and off V_lin, three outputs, and the distance from the twin."""
+    t, losses, single, gaps = run.steps[1:], [], [], []
+    middle, count = run.steps.size // 2, len(run.labels)
+    shown = np.argsort(run.twin[middle])[[count // 20, count // 2, -count // 20]]
+    for group, (name, outputs) in enumerate(run.networks.items()):
+        on, off = run.parts(outputs)
+        losses += [fig.measured(t, on[1:], name, group), fig.measured(t, off[1:], "", group)]
+        single += [fig.measured(t, outputs[1:, i], name if i == shown[0] else "", group) for i in shown]
+        gaps.append(fig.measured(t, run.apart(name)[1:], name, group))
+    losses += [fig.theory(t, part[1:], "twin" if i == 0 else "") for i, part in enumerate(run.parts(run.twin))]
+    single += [fig.theory(t, run.twin[1:, i], "twin" if i == shown[0] else "") for i in shown]
+    gaps += [
+        fig.measured(t, other.apart("fully connected")[1:], f"FC, {how}", group)
+        for group, (how, other) in enumerate(others.items(), start=2)
+    ]
+    name: Name = "fully connected"
+    return fig.Figure(
+        (
+            fig.Panel(tuple(losses), "step", "test loss", "on V_lin (falling) and off it", "log"),
+            fig.Panel(tuple(single), "step", "f(x)", "three test images", "log"),
+            fig.Panel(tuple(gaps), "step", "relative MSE", "distance from the twin", "log", "log"),
+        ),
+        f"{pair[0].capitalize()}s and {pair[1]}s: in the linear phase, {run.steps[run.early][-1]} steps, the fully "
+        f"connected network is within {100 * run.early_gap(name):.1f} % of the twin and its loss on V_lin within "
+        f"{100 * run.loss_gap(name):.1f} %; at the end the distance is {run.growth(name):.1f} times as large, and "
+        f"{100 * run.progress(name)[1]:.0f} % of the loss off V_lin are gone.",
+    )  # fmt: skip

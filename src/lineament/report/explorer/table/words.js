@@ -1,0 +1,100 @@
+// A forecast in words: the sentences that `lineament forecast` prints. The counterpart of report/forecast_words.py.
+import { MATTERS } from "./paths.js";
+import { three } from "./premises.js";
+
+const SHOWN = 12;
+
+/** A whole number with its thousands set apart; a dash for what does not happen. */
+export const count = (x) => (Number.isFinite(x) ? even(x).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–");
+
+/** Python's rounding: halves to the even number. */
+const even = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
+
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+
+export const kind = (made) => (made.whiten ? "mode" : "component");
+
+/** The components that explain most, in the order in which they are half learnt. */
+export function listed(made) {
+  const most = [...made.components].sort((a, b) => b.explained - a.explained).slice(0, SHOWN);
+  return most.sort((a, b) => (a.half === b.half ? a.number - b.number : a.half - b.half));
+}
+
+export const made_of = (pairs) => pairs.map(([name, weight]) => `${weight >= 0 ? "+" : "−"}${name}`).join(", ");
+
+const matters = (made, each) => each.explained >= MATTERS * made.components.reduce((sum, c) => sum + c.explained, 0);
+
+/** The step after which a share of what can be learnt is learnt; infinity if not in the range. */
+export function step_when(made, share) {
+  const { left, time } = made.path, i = left.findIndex((x) => 1 - x / left[0] >= share);
+  return i < 0 ? Infinity : time[i] / made.step_size;
+}
+
+export function data(made) {
+  const k = made.outputs.length, what = made.classes ? `${k} classes` : k === 1 ? "one target" : `${k} targets`;
+  return `${count(made.rows)} examples, ${made.features.length} features, ${what}. A linear map can explain ${percent(made.explained)} of the target's variance in these examples.`;
+}
+
+export function pace(made) {
+  if (made.step_size > made.largest_stable_step_size) return `At step size ${three(made.step_size)}, above the largest stable one, descent will not settle.`;
+  const half = step_when(made, 0.5), most = step_when(made, 0.99);
+  const end = most < Infinity ? `99 % by step ${count(most)}` : `${percent(made.learnt)} by step ${count(made.steps)}`;
+  return `At step size ${three(made.step_size)}, ${half < Infinity ? `half of what can be learnt is learnt by step ${count(half)}, ` : ""}${end}.`;
+}
+
+export function first(made) {
+  const all = listed(made);
+  if (all[0].half === Infinity) return "No component is half learnt within this range.";
+  const each = all.find((c) => matters(made, c)) ?? all[0];
+  return `First comes ${kind(made)} ${each.number} (${made_of(each.features)}), which explains ${percent(each.explained, 1)} of the target's variance: half learnt by step ${count(each.half_step)}.`;
+}
+
+export function order(made) {
+  if (!made.phases.length) return `Only one ${kind(made)} matters: there are no phases to tell apart.`;
+  const apart = made.phases.filter((phase) => phase.separated).length;
+  const number = apart === 0 ? "none is" : apart === 1 ? "one is" : `${apart} are`;
+  return `Of ${made.phases.length} successive pairs of ${kind(made)}s that matter, ${number} learnt strictly one after the other (90 % of the first before 10 % of the second).`;
+}
+
+export function stop(made) {
+  const found = made.stopping, steps = (time) => count(time / made.step_size);
+  if (!found) return "When to stop cannot be told: too few examples are left over to estimate the noise.";
+  if (found.best === Infinity) return "Train to the end: the expected test loss never rises.";
+  if (found.train_to_the_end) {
+    return `Train to the end: stopping at the best step, ${steps(found.best)}, would save only ${percent(found.gain, 1)} of the expected test loss.`;
+  }
+  if (!found.within_range) return `The expected test loss still falls at step ${count(made.steps)}; it rises later, by ${percent(found.gain)}.`;
+  const end = found.window[1] < Infinity ? `to ${steps(found.window[1])}` : "onwards";
+  return `Stop near step ${steps(found.best)} (within 5 % of best: ${steps(found.window[0])} ${end}): it saves ${percent(found.gain)} of the expected test loss at the end of training.`;
+}
+
+export function step_size(made) {
+  const share = Number((made.recommended_step_size / made.largest_stable_step_size).toPrecision(2));
+  return `The largest stable step at the optimum is ${three(made.largest_stable_step_size)}; recommended is ${three(made.recommended_step_size)}, ${share} of it, at which descent follows the forecast closely.`;
+}
+
+/** What a reader should know about the data and the settings, in sentences. */
+export function notices(made) {
+  const told = [], columns = made.features.length, missing = made.rows_with_missing_values, constant = made.constant_columns;
+  if (missing) told.push(`${missing} of ${made.rows + missing} rows have a missing value and were left out.`);
+  if (constant.length) {
+    told.push(`${constant.length} constant column(s) were left out: ${constant.slice(0, 6).join(", ")}${constant.length > 6 ? ", …" : ""}.`);
+  }
+  if (made.few_values !== null) {
+    told.push(`The target holds whole numbers with only ${made.few_values} values and was learnt as a number; if they name classes, say so (--classes).`);
+  }
+  if (made.rows - 1 <= columns) {
+    told.push(`There are ${made.rows} rows for ${columns} columns: a linear map can fit them exactly, the noise cannot be estimated, and nothing is said on when to stop.`);
+  }
+  const unseen = columns - made.variances.length;
+  if (unseen) told.push(`${unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.`);
+  if (made.step_size > made.largest_stable_step_size) {
+    told.push(`The step size ${three(made.step_size)} is above the largest stable one, ${three(made.largest_stable_step_size)}: descent will not settle. Recommended: ${three(made.recommended_step_size)}.`);
+  } else if (made.step_size > 4 * made.recommended_step_size) {
+    told.push(`The step size ${three(made.step_size)} is ${percent(made.step_size / made.largest_stable_step_size)} of the largest stable one: descent departs from the flow that is forecast here by up to about that share in time.`);
+  }
+  if (made.learnt < 0.999 - 1e-6) {
+    told.push(`After ${made.steps} steps ${(100 * made.learnt).toFixed(1)} % of what can be learnt is learnt; the rest takes longer than this forecast looks ahead.`);
+  }
+  return told;
+}

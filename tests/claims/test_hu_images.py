@@ -1,0 +1,71 @@
+"""Networks beside their twin on images: the loss in parts, the preparation, and what is read off a run."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lineament import data, models, problems, starts
+from lineament.claims.hu import images
+from lineament.core import Applied
+
+
+def _function(parameters):
+    return Applied(models.MLP((5, 7, 1), "erf"), parameters)
+
+
+def test_the_loss_in_parts_is_the_loss_of_all_examples_and_so_is_its_gradient():
+    rng = np.random.default_rng(0)
+    X, y = jnp.asarray(rng.normal(size=(12, 5))), jnp.asarray(rng.normal(size=(12, 1)))
+    parameters = starts.gaussian(models.MLP((5, 7, 1), "erf"), jax.random.key(0), deviation=1.0)
+    whole = problems.LpRegression(X, y, 2)
+    value, gradient = jax.value_and_grad(lambda p: whole.loss(_function(p)))(parameters)
+    for part in (12, 4, 1):
+        some = images.InParts(X, y, 2, part)
+        again, same = jax.value_and_grad(lambda p, some=some: some.loss(_function(p)))(parameters)
+        assert float(again) == pytest.approx(float(value), rel=1e-12)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-14), gradient, same)
+
+
+def test_parts_that_do_not_divide_the_examples_are_refused():
+    problem = images.InParts(jnp.ones((10, 2)), jnp.ones((10, 1)), 2, 4)
+    with pytest.raises(ValueError, match="part must divide the 10 examples into equal parts; got 4"):
+        problem.loss(lambda X: X[:, :1])
+
+
+@pytest.mark.parametrize("how", images.PREPARED)
+def test_prepared_images_have_the_norm_that_is_stated(how):
+    X, tests = images.prepare(data.natural_gaussian(50, 30, size=6), how)
+    if how == "per image":
+        np.testing.assert_allclose(np.mean(X**2, axis=1), 1)
+        np.testing.assert_allclose(np.mean(tests**2, axis=1), 1)
+    assert np.mean(X**2) == pytest.approx(1)
+    if how == "centred":
+        np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+
+
+def test_the_linear_phase_and_the_progress_off_the_span_are_read_off_the_outputs():
+    inputs, labels = np.eye(4)[:, :2], np.ones(4)  # V_lin holds the first two of four test images
+    grow = np.array([0.0, 0.2, 0.6, 1.0])
+    twin = grow[:, None] * [1, 1, 0, 0]
+    late = np.array([0.0, 0.0, 0.0, 0.5])
+    run = images.OnImages(np.arange(4), twin, {"fully connected": twin + late[:, None] * [0, 0, 1, 1]}, inputs, labels)
+    assert run.steps[run.early].tolist() == [1, 2]  # (1 − 0.6)² of the loss is left, over half of it gone at step 2
+    assert run.early_gap("fully connected") == 0
+    assert run.loss_gap("fully connected") == pytest.approx(0, abs=1e-12)
+    before, after = run.progress("fully connected")
+    assert before == pytest.approx(0)
+    assert after == pytest.approx(0.75)
+
+
+def test_both_kinds_of_network_begin_at_zero_and_train_alike_in_parts():
+    few = data.natural_gaussian(12, 8, size=6)
+    training = images.Training(train=12, test=8, width=8, channels=4, steps=3, rate=0.1, part=4)
+    names = ("fully connected", "convolutional")
+    run = images.follow(few, "per image", training, jax.random.key(1), names)
+    whole = images.follow(few, "per image", training._replace(part=12), jax.random.key(1), names[1:])
+    assert run.steps.tolist() == [0, 1, 2, 3]
+    for name in names:
+        assert np.all(run.networks[name][0] == 0)
+        assert np.abs(run.networks[name][-1]).max() > 1e-3
+    np.testing.assert_allclose(run.networks["convolutional"], whole.networks["convolutional"], atol=1e-6)
