@@ -333,9 +333,9 @@ def test_a_data_frame_names_its_columns():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"depth": 0}, "depth must be a whole number of at least 1 and at most 1000; got 0"),
+        ({"depth": 0}, "depth must be a whole number of at least 1 and at most 100; got 0"),
         ({"depth": 1.5}, "depth must be a whole number"),
-        ({"depth": 1_000_000}, "depth must be a whole number of at least 1 and at most 1000; got 1000000"),
+        ({"depth": 1_000_000}, "depth must be a whole number of at least 1 and at most 100; got 1000000"),
         ({"step_size": 1e-320}, "step_size must be between .*; got .*Recommended"),
         ({"step_size": 1e300}, "step_size must be between"),
         ({"start_scale": 60000.0}, "start_scale must be at most .* for this table; got 60000"),

@@ -76,7 +76,8 @@ def test_classes_that_are_numbers_are_sorted_as_such():
     as_number = gather([(X, y)], ("x",), ("y",))
     assert as_number.outputs == ("y",)
     assert as_number.few_values == 3
-    assert gather([(X, y.astype(float))], ("x",), ("y",)).few_values is None
+    assert gather([(X, y.astype(float))], ("x",), ("y",)).few_values == 3, "whole numbers, however stored"
+    assert gather([(X, y + 0.5)], ("x",), ("y",)).few_values is None
 
 
 def test_incomplete_rows_are_left_out_and_counted():

@@ -42,7 +42,7 @@ Small enough for descent to follow the flow closely.
 LONGEST = 100_000
 """Steps of the recommended size after which a forecast stops, whatever is still to be learnt."""
 
-DEEPEST = 1000
+DEEPEST = 100
 """Layers; a deeper linear network would not leave its plateau in any training."""
 
 MOST_STEPS = 10**12
@@ -67,12 +67,14 @@ def forecast(
     whiten: bool = False,
     classes: bool | None = None,
     standardise: bool = True,
+    scale_target: bool = False,
     seed: int = 0,
 ) -> Forecast:
     """Forecast how a deep linear network learns y from X by gradient descent.
 
     Args:
-        X: features, (n, columns); rows with missing values (not-a-number) are left out, and constant columns.
+        X: features, (n, columns), or a data frame, whose columns of words become one column for each word; rows with
+            missing values (not-a-number) are left out, and constant columns.
         y: targets, (n,) or (n, outputs); words name classes, which are learnt one-hot.
         depth: the number of layers N ≥ 1.
         start_scale: all singular values of the product of the layers at the start, which is balanced.
@@ -81,15 +83,13 @@ def forecast(
         whiten: whiten the inputs, so that every mode of the target moves on its own.
         classes: take numbers as classes, or refuse to take words as such; by default words are classes and numbers not.
         standardise: divide every feature by its standard deviation.
+        scale_target: divide every target by its standard deviation, so that losses of tables can be compared.
         seed: of the random start.
     """
-    given = getattr(X, "columns", None)  # a data frame names its columns
-    table = tables.arrays(np.asarray(X), np.asarray(y))
-    if given is not None:
-        table = tables.Table(table.name, tuple(map(str, given)), table.targets, None, table.chunks)
+    table = tables.joined(X, y)
     return forecast_table(
         table, depth=depth, start_scale=start_scale, step_size=step_size, steps=steps, whiten=whiten, classes=classes,
-        standardise=standardise, seed=seed,
+        standardise=standardise, scale_target=scale_target, seed=seed,
     )  # fmt: skip
 
 
@@ -103,6 +103,7 @@ def forecast_table(
     whiten: bool = False,
     classes: bool | None = None,
     standardise: bool = True,
+    scale_target: bool = False,
     seed: int = 0,
 ) -> Forecast:
     """The forecast for a table that is read in pieces, in one pass; arguments as in :func:`forecast`."""
@@ -110,8 +111,9 @@ def forecast_table(
     if classes is None:
         classes = table.classes
     moments = gather(
-        table.chunks(), table.features, table.targets, classes=classes, standardise=standardise, seed=seed
-    )
+        table.chunks(), table.features, table.targets, classes=classes, standardise=standardise,
+        scale_target=scale_target, seed=seed,
+    )  # fmt: skip
     task = _task(moments, whiten)
     _refuse_start(asked, task)
     W0 = asked.start_scale * (_orthonormal(task.target.shape, seed) if task.modes is None else _aligned(task.modes))

@@ -31,8 +31,11 @@ HEAVY = 1e-3
 FINE = 0.02
 """Between two records no heavy component moves by more than about this share, and time grows by no more either."""
 
-DENSE = 900
-"""Entries of a map up to which an implicit solver, with its Jacobian, is quicker than an explicit one."""
+DENSE = 2700
+"""Entries of a map times layers up to which an implicit solver, with its Jacobian, is quicker than an explicit one."""
+
+WORK = 1e9
+"""Evaluations of the flow, times entries of the map, times layers, after which it is given up: a minute or so."""
 
 POINTS = 400
 """Times at which a closed form is evaluated."""
@@ -140,23 +143,29 @@ def deep(
     """
     solver = _solver(W0, target, d, depth, until or longest)
     mattering, heavy = _explain(MATTERS, target, d), _explain(HEAVY, target, d)
-    records = [_Moment(0.0, *shares(W0, target, d))]
+    at = lambda t, w: _Moment(t, *shares(w.reshape(W0.shape), target, d))  # noqa: E731
+    records = [at(0.0, W0)]
     goal = -np.inf if until else (1 - enough) * records[0].left
     arrived = False
     while solver.status == "running" and not arrived:
         trouble = solver.step()
         if solver.status == "failed":
             raise RuntimeError(f"the flow could not be followed beyond t = {solver.t:.6g}: {trouble}")
-        last, now = records[-1], _Moment(float(solver.t), *shares(solver.y.reshape(W0.shape), target, d))
-        arrived = now.left <= goal and bool((now.share[mattering] >= DONE).all())
+        if solver.nfev * W0.size * depth > WORK:
+            raise ValueError(
+                f"depth must be smaller for a map of {W0.size} entries; got {depth}: from this start the flow takes too "
+                f"long to follow. It was at time {solver.t:.3g} of {solver.t_bound:.3g}; fewer steps help, too"
+            )
+        last, now = records[-1], at(float(solver.t), solver.y)
+        arrived = bool(now.left <= goal and (now.share[mattering] >= DONE).all())
         moved = float(np.max(np.abs(now.share - last.share)[heavy], initial=0.0))
         if moved > FINE:  # a step of the solver can be long: look up what lies between
-            times, inside = np.linspace(last.time, now.time, ceil(moved / FINE) + 1)[1:-1], solver.dense_output()
-            known = times[times > (solver.t_old or 0.0)]
-            records += [_Moment(t, *shares(inside(t).reshape(W0.shape), target, d)) for t in known]
-        ended = arrived or solver.status == "finished"
-        if ended or moved > FINE or now.time >= (1 + FINE) * last.time:
+            times, inside = _within(solver, last.time, ceil(moved / FINE)), solver.dense_output()
+            records += [at(t, inside(t)) for t in times]
+        if moved > FINE or now.time >= (1 + FINE) * last.time:
             records.append(now)
+    if records[-1].time < solver.t:
+        records.append(at(float(solver.t), solver.y))
     return Path(*map(np.asarray, zip(*records, strict=True)))
 
 
@@ -179,8 +188,14 @@ def _solver(W0: Array, target: Array, d: Array, depth: int, until: float) -> Ode
             return end_to_end.field_one_output(w, G[0], depth)
         return end_to_end.field(W, G, depth).ravel()
 
-    method = LSODA if W0.size <= DENSE else DOP853
+    method = LSODA if W0.size * depth <= DENSE else DOP853
     return method(velocity, 0.0, W0.ravel(), until, rtol=1e-8, atol=1e-8 * float(np.abs(W0).max()))
+
+
+def _within(solver: OdeSolver, since: float, parts: int) -> Array:
+    """Times within the solver's last step, at even distances since a time that may lie before it."""
+    times = np.linspace(since, solver.t, parts + 1)[1:-1]
+    return times[times > (solver.t_old or 0.0)]
 
 
 def _explain(share: float, target: Array, d: Array) -> NDArray[np.bool_]:

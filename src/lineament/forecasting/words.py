@@ -182,6 +182,7 @@ def settings(made: Forecast) -> dict[str, object]:
     directions = (
         "in the directions of the target's modes" if made.whiten else f"in random directions, seed {made.seed}"
     )
+    targets = "centred" if np.all(made.moments.target_scale == 1) else "standardised"
     return {
         "table": made.name,
         "target": ", ".join(made.moments.outputs[:SHOWN]) + (", …" if len(made.moments.outputs) > SHOWN else ""),
@@ -190,5 +191,5 @@ def settings(made: Forecast) -> dict[str, object]:
         "step size": made.step_size,
         "steps": made.steps,
         "inputs": "whitened" if made.whiten else "centred" if np.all(made.moments.scale == 1) else "standardised",
-        "loss": "½ mean‖Wx − y‖², full batch, centred targets",
+        "loss": f"½ mean‖Wx − y‖², full batch, {targets} targets",
     }
