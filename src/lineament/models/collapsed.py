@@ -29,7 +29,9 @@ class Collapsed(AbstractModel):
         if self.network.activation != "linear":
             raise ValueError(f"network must have the activation 'linear'; got {self.network.activation!r}")
         if self.network.drops:
-            raise ValueError("network must have no dropout, which gives every example a map of its own; got one with it")
+            raise ValueError(
+                "network must have no dropout, which gives every example a map of its own; got one with it"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

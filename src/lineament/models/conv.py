@@ -28,9 +28,9 @@ class Weights(NamedTuple):
     """Kernels (kernel² · channels, filters) and biases of the convolutions; factors and biases of the dense layers."""
 
     kernels: Layers
-    kernel_biases: tuple[Float[Array, " filters"], ...]
+    kernel_biases: tuple[Float[Array, " _"], ...]
     dense: tuple[Layers, ...]
-    dense_biases: tuple[Float[Array, " out"], ...]
+    dense_biases: tuple[Float[Array, " _"], ...]
 
 
 Size: TypeAlias = tuple[int, ...]
@@ -40,9 +40,9 @@ class Images(eqx.Module):
     """The map of a convolutional network: flattened images in, logits out. Its dense layers are plain matrices."""
 
     kernels: Layers
-    kernel_biases: tuple[Float[Array, " filters"], ...]
+    kernel_biases: tuple[Float[Array, " _"], ...]
     dense: Layers
-    dense_biases: tuple[Float[Array, " out"], ...]
+    dense_biases: tuple[Float[Array, " _"], ...]
     image: Size = eqx.field(static=True)
 
     def features(self, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 
@@ -40,7 +41,7 @@ class Curves(NamedTuple):
     loss: np.ndarray
 
 
-def uniform_start(key: jax.Array, q: int, K: int, times: int, dtype: jnp.dtype = jnp.float32) -> State:
+def uniform_start(key: jax.Array, q: int, K: int, times: int, dtype: DTypeLike = jnp.float32) -> State:
     """W, A and B of two layers with `times · q` hidden units whose entries are uniform of variance 1.
 
     Layers of variances σ₁² and σ₂² have `scaled(state, σ₁², σ₂²)`. Hidden units come q at a time.
