@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from ..core import checks
 from ..core.keys import AnyKey, as_key
-from ..core.model import AbstractModel, Parameter
+from ..core.model import AbstractModel, Parameter, Rows
 from .chain import Layers
 from .patches import patches, pool
 
@@ -53,8 +53,9 @@ class Images(eqx.Module):
             h = pool(jax.nn.relu(patches(h, (size, size)) @ kernel + _over(bias)))
         return h.reshape(h.shape[0], -1)
 
-    def __call__(self, X: Float[Array, "n pixels"]) -> Float[Array, "n out"]:
+    def __call__(self, X: Rows) -> Float[Array, "n out"]:
         """Logits of the rows of X, images flattened as (height, width, channels)."""
+        X = jnp.asarray(X)
         if X.shape[0] <= CHUNK:
             return self._logits(X)
         return jax.lax.map(lambda x: self._logits(x[None])[0], X, batch_size=CHUNK)
