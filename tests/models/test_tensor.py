@@ -135,7 +135,7 @@ def test_starts_have_their_deviation():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CP((3,)), "shape must be at least 2"),
+        (lambda: CP((3,)), "sizes must be at least 2"),
         (lambda: CP((3, 0)), "positive integers"),
         (lambda: CP((3, 3), 0), "components must be a positive integer"),
         (lambda: TreeTensor((2, 2, 2), 2), "2, 4, 8"),

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .model import AbstractModel
+from .model import AbstractModel, Rows
 
 
 class Applied(eqx.Module):
@@ -22,9 +23,9 @@ class Applied(eqx.Module):
     model: "AbstractLayered" = eqx.field(static=True)
     parameters: Any
 
-    def __call__(self, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
+    def __call__(self, X: Rows) -> Float[Array, "n out"]:
         """The outputs on the rows of X."""
-        return self.model.apply(self.parameters, X)
+        return self.model.apply(self.parameters, jnp.asarray(X))
 
 
 class AbstractLayered(AbstractModel):

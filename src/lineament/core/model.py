@@ -11,8 +11,11 @@ from typing import Any, Literal, TypeAlias
 
 import equinox as eqx
 import jax
+import numpy as np
 from jaxtyping import Array, Float
 
+Rows: TypeAlias = Float[Array, "n in"] | Float[np.ndarray, "n in"]
+"""A matrix of examples, one in each row."""
 Map: TypeAlias = Float[Array, "..."] | Callable[[Float[Array, "n in"]], Float[Array, "n out"]]
 
 

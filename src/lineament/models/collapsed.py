@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..core.model import AbstractModel, Map
+from ..core.model import AbstractModel, Map, Rows
 from .layered import AbstractAffine, Affine
 
 
@@ -65,5 +65,5 @@ class _Line(eqx.Module):
     matrix: Float[Array, "out in"]
     offset: Float[Array, "1 out"]
 
-    def __call__(self, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
-        return X @ self.matrix.T + self.offset
+    def __call__(self, X: Rows) -> Float[Array, "n out"]:
+        return jnp.asarray(X) @ self.matrix.T + self.offset

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from ..core import checks
 from ..core.keys import AnyKey, as_key
-from ..core.model import AbstractModel, Parameter
+from ..core.model import AbstractModel, Parameter, Rows
 from .chain import Layers
 from .patches import patches, pool
 
@@ -28,9 +28,9 @@ class Weights(NamedTuple):
     """Kernels (kernel² · channels, filters) and biases of the convolutions; factors and biases of the dense layers."""
 
     kernels: Layers
-    kernel_biases: tuple[Float[Array, " filters"], ...]
+    kernel_biases: tuple[Float[Array, " _"], ...]
     dense: tuple[Layers, ...]
-    dense_biases: tuple[Float[Array, " out"], ...]
+    dense_biases: tuple[Float[Array, " _"], ...]
 
 
 Size: TypeAlias = tuple[int, ...]
@@ -40,9 +40,9 @@ class Images(eqx.Module):
     """The map of a convolutional network: flattened images in, logits out. Its dense layers are plain matrices."""
 
     kernels: Layers
-    kernel_biases: tuple[Float[Array, " filters"], ...]
+    kernel_biases: tuple[Float[Array, " _"], ...]
     dense: Layers
-    dense_biases: tuple[Float[Array, " out"], ...]
+    dense_biases: tuple[Float[Array, " _"], ...]
     image: Size = eqx.field(static=True)
 
     def features(self, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:
@@ -53,8 +53,9 @@ class Images(eqx.Module):
             h = pool(jax.nn.relu(patches(h, (size, size)) @ kernel + _over(bias)))
         return h.reshape(h.shape[0], -1)
 
-    def __call__(self, X: Float[Array, "n pixels"]) -> Float[Array, "n out"]:
+    def __call__(self, X: Rows) -> Float[Array, "n out"]:
         """Logits of the rows of X, images flattened as (height, width, channels)."""
+        X = jnp.asarray(X)
         if X.shape[0] <= CHUNK:
             return self._logits(X)
         return jax.lax.map(lambda x: self._logits(x[None])[0], X, batch_size=CHUNK)

@@ -27,7 +27,7 @@ class Affine(NamedTuple):
     """Matrices (fan_out, fan_in), first layer first, and their biases (an empty tuple where there are none)."""
 
     layers: Layers
-    biases: tuple[Float[Array, " out"], ...] = ()
+    biases: tuple[Float[Array, " _"], ...] = ()
 
 
 class AbstractAffine(AbstractLayered):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..core import checks
-from ..core.model import AbstractModel, Parameter
+from ..core.model import AbstractModel, Parameter, Rows
 
 Weights: TypeAlias = tuple[Float[Array, "..."], ...]  # (W,) or (W, b)
 
@@ -19,7 +19,7 @@ class QuadraticForm(NamedTuple):
     matrix: Float[Array, "in in"]
     bias: Float[Array, ""]
 
-    def __call__(self, X: Float[Array, "n in"]) -> Float[Array, "n 1"]:
+    def __call__(self, X: Rows) -> Float[Array, "n 1"]:
         """Its values on the rows of X."""
         return jnp.sum((X @ self.matrix) * X, axis=1, keepdims=True) + self.bias
 

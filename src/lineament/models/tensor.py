@@ -124,7 +124,7 @@ class TreeTensor(AbstractFactorisation):
         left, right = level  # at the root Σ_r V[r] T_r^a ⊗ T_r^b is one matrix product
         return (left * nodes[0] @ right.T).reshape(self.shape)
 
-    def component_norms(self, parameters: Factors) -> tuple[Float[Array, " component"], ...]:
+    def component_norms(self, parameters: Factors) -> tuple[Float[Array, " _"], ...]:
         """For each node, in the order of the parameters: the norms of its components in falling order.
 
         Component r's norm is the product of the norms of its weights: ‖V[:, r]‖ and, for each child, that of the r-th

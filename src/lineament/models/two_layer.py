@@ -4,10 +4,11 @@ from typing import Literal
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..core import checks
-from ..core.model import Parameter
+from ..core.model import Parameter, Rows
 from .chain import AbstractChain, Layers, matrices
 
 Activation = Literal["relu", "linear"]
@@ -20,9 +21,9 @@ class Units(eqx.Module):
     a: Float[Array, "out hidden"]
     activation: Activation = eqx.field(static=True, default="relu")
 
-    def __call__(self, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
+    def __call__(self, X: Rows) -> Float[Array, "n out"]:
         """Its values on the rows of X."""
-        hidden = X @ self.W.T
+        hidden = jnp.asarray(X) @ self.W.T
         return (jax.nn.relu(hidden) if self.activation == "relu" else hidden) @ self.a.T
 
 

@@ -63,9 +63,7 @@ def _with_bias(model: Quadratic, W: Float[Array, "in in"], bias: ArrayLike | Non
     if model.bias:
         return W, checks.real_array("bias", 0.0 if bias is None else bias, 0).astype(W.dtype)
     if bias is not None:
-        raise ValueError(
-            f"bias must be None for a network without one (Quadratic(inputs, bias=True) has one); got {bias}"
-        )
+        raise ValueError(f"bias must be None unless the network has one, Quadratic(inputs, bias=True); got {bias}")
     return (W,)
 
 

@@ -1,6 +1,6 @@
 """Gradient descent as one compiled program: nothing per step happens in Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ def descend(
     steps: int,
     record: Records = ("loss",),
     every: int | None = None,
-    at: Sequence[int] | np.ndarray | None = None,
+    at: ArrayLike | None = None,
     momentum: float | None = None,
     optimiser: Optimiser = optax.sgd,
     batch_size: int | None = None,
@@ -67,7 +67,7 @@ def descend(
         The run, recorded over `step` (and `member`), with the time `step · step size` and `diverged_at`.
     """
     optimiser = _with_momentum(optimiser, momentum)
-    at = recorded_steps(steps, every, at)
+    recorded_at = recorded_steps(steps, every, at)
     checks.positive("step_size", step_size)
     checks.one_of("on_divergence", on_divergence, ("raise", "keep"))
     step_size = jnp.asarray(step_size, dtype=jax.tree.leaves(start)[0].dtype)
@@ -79,7 +79,7 @@ def descend(
     stopping = jnp.asarray(-jnp.inf if tolerance is None else tolerance, step_size.dtype)
     descent = Descent(model, records, optimiser, batch_size, stopping)
     keys = member_keys(key, who.count)
-    state, values, recorded = descend_all(descent, who, step_size, keys, jnp.asarray(at), progress)
+    state, values, recorded = descend_all(descent, who, step_size, keys, jnp.asarray(recorded_at), progress)
     if on_divergence == "raise":
         _refuse_divergence(state, step_size)
     held = [_hold_last(value, int(recorded), who.count) for value in values]
@@ -87,7 +87,9 @@ def descend(
         "descend", model, who, step_size=step_size, steps=steps, batch_size=batch_size, momentum=momentum,
         optimiser=named(optimiser), tolerance=tolerance,
     )  # fmt: skip
-    run = with_time(run_of(records, held, who, ("step", at), state.parameters, settings), step_size, at)
+    run = with_time(
+        run_of(records, held, who, ("step", recorded_at), state.parameters, settings), step_size, recorded_at
+    )
     return with_numbers(run, diverged_at=state.diverged_at)
 
 

@@ -15,7 +15,7 @@ equation, solved by Euler's method. Read in the sense of Stratonovich it would l
 :math:`\tfrac{s²}{4n²}∇\sum_i‖∇f(x_i)‖²` and describe another process: its solvers must not be used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import diffrax
@@ -53,7 +53,7 @@ def noisy_descend(
     key: AnyKey,
     record: Records = ("loss",),
     every: int | None = None,
-    at: Sequence[int] | np.ndarray | None = None,
+    at: ArrayLike | None = None,
 ) -> Run:
     """Full-batch gradient descent with fresh Gaussian noise in the labels at every step.
 
@@ -73,7 +73,7 @@ def noisy_descend(
     Returns:
         The run, recorded over `step` (and `member`), with the time `step · step size`.
     """
-    at = recorded_steps(steps, every, at)
+    recorded_at = recorded_steps(steps, every, at)
     checks.positive("step_size", step_size)
     checks.not_negative("noise", noise)
     dtype = jax.tree.leaves(start)[0].dtype
@@ -82,11 +82,11 @@ def noisy_descend(
     _need_examples(who.problem)
     records = resolve(record, model, *who.first)
     keys = member_keys(key, who.count)
-    final, values = _descend(model, who, step_size, noise, keys, jnp.asarray(at), records)
-    _refuse_divergence(final, values, at, float(jnp.max(step_size)))
+    final, values = _descend(model, who, step_size, noise, keys, jnp.asarray(recorded_at), records)
+    _refuse_divergence(final, values, recorded_at, float(jnp.max(step_size)))
     settings = settings_of("noisy_descend", model, who, step_size=step_size, steps=steps, noise=noise)
-    run = run_of(records, [np.asarray(value) for value in values[1:]], who, ("step", at), final, settings)
-    return with_time(run, step_size, at)
+    run = run_of(records, [np.asarray(value) for value in values[1:]], who, ("step", recorded_at), final, settings)
+    return with_time(run, step_size, recorded_at)
 
 
 def noisy_flow(

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
@@ -66,6 +66,7 @@ def named(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
+@cache  # looking up versions takes longer than a short run
 def _environment() -> dict[str, object]:
     device = jax.devices()[0]
     return {

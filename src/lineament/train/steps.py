@@ -1,15 +1,14 @@
 """The steps at which a descent is recorded."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core import checks
 
 RECORDED_BY_DEFAULT = 200
 
 
-def recorded_steps(steps: int, every: int | None, at: Sequence[int] | np.ndarray | None) -> np.ndarray:
+def recorded_steps(steps: int, every: int | None, at: ArrayLike | None) -> np.ndarray:
     """Rising steps from 0 to `steps`: those of `at`, or every so many and the last."""
     steps = checks.whole("steps", steps)
     if at is not None:
