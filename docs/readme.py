@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from lineament.claims import PAPERS, Claim, all_claims
-from lineament.execution.pooled import by_claim
+from lineament.execution.pooled import Pooled, by_claim
 from lineament.execution.store import Stored, load_folder
 
 ROOT = Path(__file__).parents[1]
@@ -14,7 +14,12 @@ HEAD = ["| claim | place | what it says | quick | full |", "| --- | --- | --- | 
 
 def labels(records: list[Stored], size: str) -> dict[str, str]:
     """The verdicts at one size with the seeds behind them, such as "holds 5/5"."""
-    return {id: pool.label for id, pool in by_claim(records, size).items()}
+    return {id: label(pool) for id, pool in by_claim(records, size).items()}
+
+
+def label(pool: Pooled) -> str:
+    """The verdict and the seeds behind it, marked where the settings behind it cannot be compared with today's."""
+    return pool.label + ("" if pool.comparable else " †")
 
 
 def row(claim: Claim, quick: dict[str, str], full: dict[str, str]) -> str:

@@ -86,6 +86,6 @@ def test_the_table_of_claims_lists_every_claim():
     }
     records = store.load_folder(ROOT / "results")[0]
     for size, column in (("quick", 3), ("full", 4)):
-        labels = {id: pool.label for id, pool in by_claim(records, size).items()}
+        labels = {id: pool.label + ("" if pool.comparable else " †") for id, pool in by_claim(records, size).items()}
         stated = {row[0].split("`")[1]: row[column] for row in rows}
         assert {id: stated[id] for id in labels if id in stated} == labels

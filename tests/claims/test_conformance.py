@@ -17,7 +17,7 @@ CLAIMS = all_claims()
 RESULTS = Path(__file__).parents[2] / "results"
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 README_VERDICTS = dict(
-    re.findall(r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+ \| [a-z, –0-9/]+ \|$", README, re.MULTILINE)
+    re.findall(r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+ \| [a-z, –0-9/†]+ \|$", README, re.MULTILINE)
 )
 
 

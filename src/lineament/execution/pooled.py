@@ -53,6 +53,11 @@ class Pooled:
         return f"{self.verdict} {self.agree}/{len(self.runs)}"
 
     @property
+    def comparable(self) -> bool:
+        """Whether every run has kept its table of settings; the first form of stored evidence had none."""
+        return all(run.table for run in self.runs)
+
+    @property
     def shown(self) -> Stored:
         """The run to show in full: one that has the common verdict and a figure, the newest of these."""
         common = [run for run in self.runs if run.verdict == self.verdict] or list(self.runs)
