@@ -194,7 +194,7 @@ def one_of(name: str, value: Any, allowed: Collection[Word], besides: str = "") 
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(map(repr, allowed)) + (f" or {besides}" if besides else "")
         raise ValueError(f"{name} must be one of {words}; got {_shown(value)}")
-    return value
+    return value  # type: ignore[return-value]
 
 
 def truth(name: str, value: Any) -> bool:

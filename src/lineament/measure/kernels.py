@@ -63,8 +63,10 @@ def empirical(
     leaves = jax.tree.leaves(parameters)
     if not leaves or not all(jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in leaves):
         raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
-    tapped = isinstance(model, AbstractLayered) and model.tap_shapes
-    parts = _Layers(model, parameters, x) if tapped else _Leaves(model, parameters, x)
+    if isinstance(model, AbstractLayered) and model.tap_shapes:
+        parts = _Layers(model, parameters, x)
+    else:
+        parts = _Leaves(model, parameters, x)
     return _in_blocks(parts, x, other, y is None, outputs, memory)
 
 

@@ -122,8 +122,10 @@ def _train(settings: Settings, task: Task, times: int, key: jax.Array) -> Runs:
         batch=settings.batch,
     )
     shape = (2, count, settings.networks, len(at))
-    smooth = [readings.smoothed(x.reshape(shape), settings.smoothed_over) for x in (curves.train, curves.test)]
-    return Runs(at, *smooth, curves.loss.reshape(shape))
+    train, test = (
+        readings.smoothed(curve.reshape(shape), settings.smoothed_over) for curve in (curves.train, curves.test)
+    )
+    return Runs(at, train, test, curves.loss.reshape(shape))
 
 
 def _first(steps: np.ndarray, curves: np.ndarray, level: float) -> np.ndarray:

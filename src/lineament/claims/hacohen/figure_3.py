@@ -188,9 +188,13 @@ def _numbers(cells: list[Cell], epochs: np.ndarray) -> dict[str, float]:
 def _train(settings: Settings, task: Task, key: jax.Array) -> list[Cell]:
     cells: list[Cell] = []
     for dropout in settings.dropouts:
-        grid = [(law, step_size) for law in settings.starts for step_size in settings.step_sizes]
+        grid: list[tuple[Start, float]] = [
+            (law, step_size) for law in settings.starts for step_size in settings.step_sizes
+        ]
         cells += _run(settings, task, key, "cross-entropy", dropout, grid)
-    square = [(settings.starts[0], step_size) for step_size in settings.square_loss_step_sizes]
+    square: list[tuple[Start, float]] = [
+        (settings.starts[0], step_size) for step_size in settings.square_loss_step_sizes
+    ]
     return cells + _run(settings, task, key, "square", 0.0, square)
 
 

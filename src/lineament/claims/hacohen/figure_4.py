@@ -128,7 +128,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     for name in dict.fromkeys(case.data for case in settings.cases):
         task = _task(name, key)
         fitted[name] = task, data.fit(task.X, centre=False)
-    runs = [run for case in settings.cases for run in _runs(settings, case, *fitted[case.data], key)]
+    runs = []
+    for case in settings.cases:
+        task, components = fitted[case.data]
+        runs += _runs(settings, case, task, components, key)
     numbers: dict[str, float] = {}
     for run in runs:
         numbers |= _numbers(run)

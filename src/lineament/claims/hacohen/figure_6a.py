@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from ...core.model import AbstractModel
 from ...data import tasks
 from ...data.tasks import Task
 from ...evidence import Check, Evidence, at_least
@@ -102,7 +103,7 @@ def _printed(printed: float | None, upper: float) -> list[Check]:
 
 
 def _ensembles(
-    settings: Settings, task: Task, net: object, name: str, step_sizes: tuple[float, ...], key: jax.Array
+    settings: Settings, task: Task, net: AbstractModel, name: str, step_sizes: tuple[float, ...], key: jax.Array
 ) -> list[Ensemble]:
     history = by_epochs.learn(
         net,

@@ -158,12 +158,12 @@ def binnings(component: np.ndarray, score: np.ndarray, counts: tuple[int, ...], 
                 found[f"{bins} bins of {kind}"] = float(np.corrcoef(x, y)[0, 1])
                 found[f"{bins} bins of {kind}, against rank"] = float(np.corrcoef(np.arange(len(x)), y)[0, 1])
     in_order = np.argsort(component, kind="stable")
-    smooth = [order.moving_average(values[in_order], window) for values in (component, score)]
-    found[f"averages of {window} examples in order"] = float(np.corrcoef(*smooth)[0, 1])
+    x, y = (order.moving_average(values[in_order], window) for values in (component, score))
+    found[f"averages of {window} examples in order"] = float(np.corrcoef(x, y)[0, 1])
     groups = order.group_means(score, component)
     if groups.values.size > window:
-        means = [order.moving_average(values, window) for values in (groups.values, groups.means)]
-        found[f"averages of {window} components"] = float(np.corrcoef(*means)[0, 1])
+        x, y = (order.moving_average(values, window) for values in (groups.values, groups.means))
+        found[f"averages of {window} components"] = float(np.corrcoef(x, y)[0, 1])
     return found
 
 

@@ -1,6 +1,7 @@
 """§5.4: in two-layer ReLU networks, when is the order of learning most consistent?"""
 
-from typing import Literal, NamedTuple
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -174,8 +175,12 @@ def _task(name: str, key: jax.Array) -> Task:
 
 def first_layer_alone(step_size: float) -> optax.GradientTransformation:
     """Descent that leaves the second layer where it began."""
-    moves = {"moves": optax.sgd(step_size), "stays": optax.set_to_zero()}
-    return optax.multi_transform(moves, Affine(("moves", "stays"), ()))
+    moves: dict[Hashable, optax.GradientTransformation] = {
+        "moves": optax.sgd(step_size),
+        "stays": optax.set_to_zero(),
+    }
+    labels: Any = Affine(("moves", "stays"), ())  # type: ignore[arg-type]  # labels stand where the layers do
+    return optax.multi_transform(moves, labels)
 
 
 def _cells(settings: Settings, case: Case, trained: Trained, key: jax.Array) -> list[Cell]:
