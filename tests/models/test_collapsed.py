@@ -13,7 +13,14 @@ from lineament.train.objective import value_and_gradient
 NETWORKS = (
     models.MLP((48, 5, 3), "linear", "standard", bias=True),
     models.ConvNet(
-        (4, 4, 3), (5,), (6, 3), pooled=(0,), pooling="average", activation="linear", parameterisation="standard", bias=True
+        (4, 4, 3),
+        (5,),
+        (6, 3),
+        pooled=(0,),
+        pooling="average",
+        activation="linear",
+        parameterisation="standard",
+        bias=True,
     ),
     models.st_vgg(3, "linear", (16, 16, 3), dropout=False),
 )

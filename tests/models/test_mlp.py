@@ -124,9 +124,7 @@ def test_an_ensemble_trains():
     X = rng.normal(size=(40, 5))
     problem = la.problems.regression(X, np.sign(X[:, :1]))
     net = MLP((5, 32, 1), bias=True)
-    start = la.ensemble(
-        lambda key: la.starts.gaussian(net, key, deviation=1.0), jax.random.split(KEY, 3)
-    )
+    start = la.ensemble(lambda key: la.starts.gaussian(net, key, deviation=1.0), jax.random.split(KEY, 3))
     run = la.descend(net, problem, start, step_size=0.5, steps=200)
     assert (run.loss.values[:, -1] < 0.35 * run.loss.values[:, 0]).all()
     members = run.final

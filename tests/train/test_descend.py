@@ -215,9 +215,7 @@ def test_dropout_acts_in_every_step_and_not_in_records():
 def test_members_drop_different_units():
     net = la.models.MLP((4, 16, 2), "relu", "standard", dropout=0.5)
     X, y = jax.random.normal(jax.random.key(0), (10, 4)), jnp.arange(10) % 2
-    start = la.ensemble(
-        lambda _: la.starts.he(net, 1), jax.random.split(jax.random.key(3), 2)
-    )
+    start = la.ensemble(lambda _: la.starts.he(net, 1), jax.random.split(jax.random.key(3), 2))
     run = la.descend(net, la.problems.CrossEntropy(X, y, 2), start, step_size=0.1, steps=3, key=jax.random.key(2))
     first, second = run.loss.values[:, -1]
     assert first != second
