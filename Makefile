@@ -18,7 +18,7 @@ test: lint types
 
 # Two workers on two cores: threads of their own would only wait for each other.
 unit: $(SETUP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/pytest -n 2 --dist worksteal -rs
 
 lint: $(SETUP)
 	$(BIN)/ruff check .

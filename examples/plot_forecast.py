@@ -17,7 +17,7 @@ jax.config.update("jax_enable_x64", True)
 # %%
 # Ten features of 442 patients, and how far their disease had gone a year later. Two layers, a small start.
 X, y = load_diabetes(return_X_y=True, as_frame=True)
-made = la.forecast(X, y, depth=2, start=1e-3)
+made = la.forecast(X, y, depth=2, start_scale=1e-3)
 print(f"largest stable step {made.largest_stable:.3g}, recommended {made.recommended:.3g}")
 for each in made.components[:4]:
     names = ", ".join(name for name, _ in each.features)
@@ -34,14 +34,19 @@ run = train(made)
 print(f"the forecast {run.verdict}: the loss is within {run.gap:.1%} at every step")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 left.plot(run.steps, run.loss, color="C0", linewidth=3, label="trained")
-left.plot(made.time / made.lr, made.loss, color="black", linewidth=0.9, label="forecast")
+left.plot(made.time / made.step_size, made.loss, color="black", linewidth=0.9, label="forecast")
 left.plot(
-    made.time / made.lr, stopping.loss, color="black", linewidth=0.9, linestyle="--", label="expected on new data"
+    made.time / made.step_size,
+    stopping.loss,
+    color="black",
+    linewidth=0.9,
+    linestyle="--",
+    label="expected on new data",
 )
 left.set(xscale="log", xlim=(80, 2000), xlabel="step", ylabel="loss")
 left.legend()
 for number in range(4):
     right.plot(run.steps, run.share[:, number], linewidth=3, label=f"component {number + 1}")
-    right.plot(made.time / made.lr, made.path.share[:, number], color="black", linewidth=0.9)
+    right.plot(made.time / made.step_size, made.path.share[:, number], color="black", linewidth=0.9)
 right.set(xscale="log", xlim=(80, 2000), xlabel="step", ylabel="share learnt")
 right.legend()

@@ -19,10 +19,12 @@ def _at_home(tmp_path, monkeypatch):
     np.savez("good.npz", X=X, y=y)
     rows = "\n".join(",".join(map(str, row)) for row in np.column_stack([X, y]))
     (tmp_path / "good.csv").write_text(f"a,b,c,price\n{rows}\n")
-    (tmp_path / "words.csv").write_text("a,town,price\n1,Bonn,2\n2,Ulm,3\n")
+    (tmp_path / "words.csv").write_text("a,town,price\n1,Bonn,2\n2,Ulm,3\n3,Bonn,5\n4,Ulm,4\n")
+    (tmp_path / "mixed.csv").write_text("a,town,price\n1,Bonn,2\n2,7,3\n")
     (tmp_path / "same.csv").write_text("a,b,price\n1,2,3\n1,2,4\n1,2,5\n")
     (tmp_path / "flat.csv").write_text("a,price\n1,3\n2,3\n")
     (tmp_path / "holes.csv").write_text("a,price\n1,\n2,\n3,4\n")
+    (tmp_path / "gaps.csv").write_text("a,price\n1,2\n,3\n3,5\n")
     (tmp_path / "endless.csv").write_text("a,price\n1,2\ninf,3\n4,5\n")
     (tmp_path / "file").write_text("")
 
@@ -76,7 +78,7 @@ def test_json_prints_nothing_else(run):
 
 
 def test_a_step_above_the_stable_one_is_warned_of_not_refused(run):
-    stable = json.loads(run("good.npz", "--json")[1])["largest_stable_lr"]
+    stable = json.loads(run("good.npz", "--json")[1])["largest_stable_step_size"]
     code, out, _ = run("good.npz", "--lr", str(2 * stable))
     assert code == 0
     assert "above the largest stable one" in " ".join(out.split())
@@ -91,22 +93,50 @@ def test_fewer_rows_than_columns_are_noticed(run):
     assert "When to stop cannot be told" in out
 
 
+def test_words_become_columns_and_columns_can_be_chosen(run):
+    code, out, _ = run("words.csv")
+    assert code == 0
+    assert "column 'town' holds words and became 2 columns of 0 and 1, one for each: Bonn, Ulm" in " ".join(
+        out.split()
+    )
+    found = json.loads(run("good.csv", "--columns", "c,a", "--scale-target", "--json")[1])
+    assert found["features"] == ["c", "a"]
+    assert found["curve"]["loss"][0] == pytest.approx(0.5, rel=0.01), "half of the variance of a scaled target"
+    assert json.loads(run("good.csv", "--drop", "a", "--drop", "b", "--json")[1])["features"] == ["c"]
+    assert json.loads(run("gaps.csv", "--impute", "median", "--json")[1])["rows"] == 3
+
+
+def test_names_cannot_steer_the_terminal(run, tmp_path):
+    rows = "\n".join(f"{i},{i % 3},{'x' if i % 2 else chr(27) + '[31mred'}" for i in range(20))
+    (tmp_path / "evil.csv").write_text(f"\x1b[2Jclear,{'n' * 500},kind\n{rows}\n")
+    code, out, err = run("evil.csv")
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    assert "n" * 81 not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["gone.csv"], ["'DATA'", "no file 'gone.csv'", "check the path"]),
         (["digitz"], ["'digitz'", "did you mean 'digits'"]),
-        (["file"], ["'file'", "must end in .npz, .csv"]),
+        (["file"], ["'file'", "ends in one of .npz"]),
         (["good.csv", "--target", "prize"], ["no column 'prize'", "did you mean 'price'"]),
         (["diabetes", "--target", "age"], ["has its own target", "'age'"]),
-        (["words.csv"], ["column 'town'", "'Bonn'", "Encode"]),
-        (["same.csv"], ["no feature varies", "2 columns"]),
-        (["flat.csv"], ["target price does not vary"]),
+        (["mixed.csv"], ["column 'town'", "'Bonn'", "--drop town"]),
+        (["same.csv"], ["at least one feature must vary", "2 columns"]),
+        (["flat.csv"], ["target price must vary"]),
         (["holes.csv"], ["at least two complete rows", "there are 1, and 2 with a missing value"]),
         (["endless.csv"], ["column 'a' holds an infinite value"]),
         (["good.npz", "--depth", "0"], ["--depth", "'0'"]),
         (["good.npz", "--start", "-1"], ["--start", "'-1'", "positive"]),
         (["good.npz", "--lr", "much"], ["--lr", "'much'"]),
+        (["good.npz", "--depth", "1000000"], ["depth must be", "at most 100; got 1000000"]),
+        (["good.npz", "--start", "60000"], ["start_scale must be at most", "got 60000"]),
+        (["good.npz", "--lr", "1e-320"], ["step_size must be between", "Recommended"]),
+        (["good.npz", "--steps", "1000000000", "--train"], ["--steps", "at most 10000000 to be trained"]),
+        (["good.csv", "--columns", "a,prise"], ["no column 'prise'", "did you mean 'price'"]),
+        (["good.csv", "--impute", "mode"], ["--impute", "'mode'"]),
         (["good.npz", "--steps", "0"], ["--steps", "'0'"]),
         (["good.npz", "--out", "file"], ["--out", "'file'", "File exists"]),
         ([], ["DATA"]),

@@ -44,3 +44,11 @@ def test_bad_examples_are_refused():
         max_margin([[1.0], [2.0]], [0, 1])
     with pytest.raises(ValueError, match=r"y must be a vector of 2 number\(s\); got shape \(3,\)"):
         max_margin([[1.0], [2.0]], [1, 1, 1])
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-9, 1e160])
+def test_it_scales_as_one_over_the_examples(scale):
+    """Also where an entry of X is zero and its squares leave the floats."""
+    X, y = separable(3, 12, 4)
+    X[0, 0], X[1, 1] = 0.0, 1e-12
+    np.testing.assert_allclose(max_margin(scale * X, y) * scale, max_margin(X, y), rtol=1e-8)

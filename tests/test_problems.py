@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lineament as la
+from lineament.problems import minimise
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
@@ -186,3 +187,39 @@ def test_problems_can_be_made_inside_vmap():
     )
     assert stacked.members == 4
     assert stacked[1].shape == (2, 3)
+
+
+def test_newton_refuses_a_step_that_enlarges_the_gradient():
+    """On log cosh from w = 2 the first Newton step overshoots, to where the slope is steeper."""
+    objective = lambda w: (float(np.log(np.cosh(w[0]))), np.tanh(w))  # noqa: E731
+    hessian = lambda W: jnp.reshape(1 / jnp.cosh(W) ** 2, (1, 1))  # noqa: E731
+    start = np.array([2.0])
+    assert minimise._newton(objective, hessian, jnp.asarray, start) == start
+    near = minimise._newton(objective, hessian, jnp.asarray, np.array([0.5]))
+    assert abs(near[0]) < 1e-12
+
+
+def test_newton_goes_on_where_the_least_loss_is_zero():
+    """On (w − 1)⁴/4 each step leaves two thirds of the way, while the loss is far smaller than the gradient."""
+    objective = lambda w: (float((w[0] - 1) ** 4 / 4), (w - 1) ** 3)  # noqa: E731
+    hessian = lambda W: 3 * (W.reshape(1, 1) - 1) ** 2  # noqa: E731
+    reached = minimise._newton(objective, hessian, jnp.asarray, np.array([1.01]))
+    assert reached[0] - 1 == pytest.approx(0.01 * (2 / 3) ** 20, rel=1e-3)
+
+
+def test_large_problems_are_minimised_without_newton():
+    draw = np.random.default_rng(4)
+    inputs, outputs = draw.normal(size=(120, 26)), draw.normal(size=(120, 40))
+    problem = la.problems.lp_regression(inputs, outputs, p=4)
+    best = problem.optimum().map
+    assert best.size > minimise.NEWTON_UP_TO
+    # L-BFGS compares losses and sees gradients down to the root of rounding.
+    assert np.linalg.norm(problem.gradient(best)) < 1e-7 * np.linalg.norm(problem.gradient(jnp.zeros(best.shape)))
+
+
+@pytest.mark.parametrize("make", [lambda M: la.problems.quadratic_squared(M, 0.5), la.problems.quadratic_variance])
+def test_the_least_loss_of_a_quadratic_problem_is_zero(make):
+    problem = make(np.diag([2.0, 1.0, 0.0]))
+    best = problem.optimum()
+    assert best.loss == 0.0
+    assert problem.loss(best.map) == 0.0

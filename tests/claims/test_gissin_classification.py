@@ -40,3 +40,12 @@ def test_what_diverged_is_said():
     told = classification.on_divergence(comparison([[0.9, np.nan, 0.92, 0.9], [0.95, 0.96, 0.94, 0.95]]), SETTINGS)
     assert "1 of 4 at N = 3, σ₀ = 1" in told
     assert classification.on_divergence(comparison(np.full((2, 4), 0.9)), SETTINGS) == "No run diverged."
+
+
+def test_runs_that_ran_out_of_steps_leave_it_undecided():
+    run = classification.Run(np.arange(2), np.ones((1, 1, 2, 3)), np.array([[0.5]]))
+    late = comparison(np.full((2, 4), 0.9))._replace(runs={3: run})
+    assert "1 runs ran out of steps" in late.void
+    assert all(check.void for check in classification.depth_checks(late))
+    assert not late._replace(runs={3: run._replace(loss=np.array([[classification.STOP]]))}).void
+    assert not late._replace(runs={3: run._replace(loss=np.array([[np.nan]]))}).void  # diverged: counted elsewhere

@@ -56,3 +56,16 @@ def test_the_linear_phase_and_the_progress_off_the_span_are_read_off_the_outputs
     before, after = run.progress("fully connected")
     assert before == pytest.approx(0)
     assert after == pytest.approx(0.75)
+
+
+def test_both_kinds_of_network_begin_at_zero_and_train_alike_in_parts():
+    few = data.natural_gaussian(12, 8, size=6)
+    training = images.Training(train=12, test=8, width=8, channels=4, steps=3, rate=0.1, part=4)
+    names = ("fully connected", "convolutional")
+    run = images.follow(few, "per image", training, jax.random.key(1), names)
+    whole = images.follow(few, "per image", training._replace(part=12), jax.random.key(1), names[1:])
+    assert run.steps.tolist() == [0, 1, 2, 3]
+    for name in names:
+        assert np.all(run.networks[name][0] == 0)
+        assert np.abs(run.networks[name][-1]).max() > 1e-3
+    np.testing.assert_allclose(run.networks["convolutional"], whole.networks["convolutional"], atol=1e-6)

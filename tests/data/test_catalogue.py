@@ -215,7 +215,9 @@ def test_unknown_names_are_refused():
 
 def test_cats_and_dogs_alone_are_those_of_the_whole(places, monkeypatch):
     named, _ = places
-    batches = {name: records([number, 3, 5, 7, 5], seed=number)[0] for number, name in enumerate((*cifar.TRAIN, cifar.TEST))}
+    batches = {
+        name: records([number, 3, 5, 7, 5], seed=number)[0] for number, name in enumerate((*cifar.TRAIN, cifar.TEST))
+    }
     files = tiny(monkeypatch, "cats-dogs", list(batches.values()))
     for file, content in zip(files, batches.values(), strict=True):
         (named / file.path).parent.mkdir(exist_ok=True)
@@ -244,3 +246,31 @@ def test_cats_and_dogs_alone_are_those_of_the_whole(places, monkeypatch):
     (named / alone[0].path).write_bytes(contents[0][:-1] + b"x")
     with pytest.raises(ValueError, match="not the original"):
         catalogue.load("cats-dogs", download=False)
+
+
+def test_every_address_is_safe_and_every_checksum_is_strong():
+    files = [file for entry in catalogue.CATALOGUE.values() for file in entry.files]
+    assert files
+    assert all(file.url.startswith("https://") for file in files)
+    weak = {file.path for file in files if not file.digest.startswith("sha256:")}
+    assert weak == {"cifar-100-binary/train.bin", "cifar-100-binary/test.bin"}, "whose only published sums are sha1"
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_download_without_end_is_cut_off(places, monkeypatch, told):
+    from lineament.data import download
+
+    class Endless(io.RawIOBase):
+        def __init__(self):
+            self.headers, self.given = {"Content-Length": str(10**12)} if told else {}, 0
+
+        def read(self, size=-1):
+            self.given += size
+            return b"0" * size
+
+    answer = Endless()
+    monkeypatch.setattr(download, "LARGEST", 3 * download.PIECE)
+    monkeypatch.setattr(urllib.request, "urlopen", lambda url, timeout: answer)
+    with pytest.raises(ValueError, match="must have at most 3 MiB; got"):
+        catalogue.load("fashion-mnist")
+    assert answer.given == (0 if told else 4 * download.PIECE)

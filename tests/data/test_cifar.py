@@ -85,7 +85,7 @@ def test_broken_files_are_refused(tmp_path, cifar10):
     with pytest.raises(ValueError, match=r"data_batch_3\.bin is no CIFAR file.*12291 bytes"):
         cifar.read_cifar10(folder)
     path.write_bytes(records([11])[0])
-    with pytest.raises(ValueError, match="a label of data_batch_1.bin.* is 11"):
+    with pytest.raises(ValueError, match=r"a label of data_batch_1.bin.* is 11"):
         cifar.read_cifar10(folder)
     for name in ("train.bin", "test.bin"):
         (tmp_path / name).write_bytes(records([(16, 1)])[0])

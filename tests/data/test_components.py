@@ -201,3 +201,15 @@ def test_what_is_wrong_is_named(call, message):
     X = examples(0, 20, 5)
     with pytest.raises(ValueError, match=message):
         call(X, pc.fit(X))
+
+
+def test_a_share_of_less_than_one_component_is_one_component():
+    found = pc.fit(examples(5, 40, 12))
+    assert found.lowest(1e-9) == slice(11, 12)
+    assert found.highest(1e-9) == slice(0, 1)
+
+
+def test_unwhitening_refuses_an_unknown_kind():
+    X = examples(0, 20, 5)
+    with pytest.raises(ValueError, match="kind must be 'pca' or 'zca'"):
+        pc.fit(X).unwhiten(X, "mca")

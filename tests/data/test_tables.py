@@ -1,12 +1,17 @@
 """Tables are read whole or in pieces alike, and what cannot be read is refused by name."""
 
 import gzip
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lineament.data import tables
+from lineament.data import archives, delimited, tables
+from lineament.data.labels import printable
 
 
 def whole(table):
@@ -23,7 +28,7 @@ def frame():
 def test_a_csv_file_in_pieces_is_the_file(tmp_path, frame, monkeypatch):
     path = tmp_path / "houses.csv"
     frame.to_csv(path, index=False, float_format="%.17g")
-    monkeypatch.setattr(tables, "CELLS", 28)
+    monkeypatch.setattr(delimited, "CELLS", 28)
     table = tables.read(path)
     assert (table.features, table.targets) == (("a", "b", "c"), ("price",))
     assert len(list(table.chunks())) == 8, "seven rows of four numbers in each piece"
@@ -53,7 +58,7 @@ def test_layouts(tmp_path, frame):
     frame.to_csv(tmp_path / "numbered.csv")
     numbered = tables.read(tmp_path / "numbered.csv")
     assert numbered.features == ("a", "b", "c")
-    assert "numbers the rows" in numbered.notices[0]
+    assert "numbers or names the rows" in numbered.notices[0]
     with gzip.open(tmp_path / "packed.csv.gz", "wt") as file:
         frame.to_csv(file, index=False)
     np.testing.assert_allclose(whole(tables.read(tmp_path / "packed.csv.gz"))[1], frame["price"])
@@ -67,6 +72,134 @@ def test_missing_values_and_classes_pass_through(tmp_path):
     assert pd.isna(y[2])
     (tmp_path / "t.csv").write_text("a,b\nTrue,1\n,2\nFalse,3\n")
     np.testing.assert_array_equal(whole(tables.read(tmp_path / "t.csv"))[0][:, 0], [1, np.nan, 0])
+
+
+def test_columns_of_words_become_one_column_for_each_word(tmp_path):
+    (tmp_path / "t.csv").write_text("a,town,price\n1,Ulm,2\n2,Bonn,3\n3,,4\n4,Bonn,5\n")
+    table = tables.read(tmp_path / "t.csv")
+    assert table.features == ("a", "town=Bonn", "town=Ulm")
+    assert table.notices == ("column 'town' holds words and became 2 columns of 0 and 1, one for each: Bonn, Ulm",)
+    np.testing.assert_array_equal(whole(table)[0][:, 1:], [[0, 1], [1, 0], [np.nan] * 2, [1, 0]])
+    filled = tables.read(tmp_path / "t.csv", impute="median")
+    np.testing.assert_array_equal(whole(filled)[0][:, 1:], [[0, 1], [1, 0], [1, 0], [1, 0]])
+
+
+def test_missing_numbers_are_filled_by_the_median_on_request(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "CELLS", 4)
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n?,2\n10,3\n2,4\nNA,5\n")
+    np.testing.assert_array_equal(whole(tables.read(tmp_path / "t.csv"))[0][:, 0], [1, np.nan, 10, 2, np.nan])
+    np.testing.assert_array_equal(whole(tables.read(tmp_path / "t.csv", impute="median"))[0][:, 0], [1, 2, 10, 2, 2])
+
+
+def test_columns_are_chosen_and_left_out(tmp_path, frame):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert tables.read(tmp_path / "t.csv", use=["c", "a"]).features == ("c", "a")
+    assert tables.read(tmp_path / "t.csv", drop=["price"]).targets == ("c",)
+    assert tables.read("iris", drop=["1"]).features == (
+        "sepal length (cm)", "petal length (cm)", "petal width (cm)",
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="no column 'pric'; did you mean 'price'"):
+        tables.read(tmp_path / "t.csv", drop=["pric"])
+
+
+SPELLINGS = {"1": ["1", "1.0", "01", " 1", "1e0", "+1"], "True": ["true", "True", "TRUE"], "cat": ["cat", "cat "]}
+
+
+@given(st.lists(st.sampled_from([(k, s) for k, all_of in SPELLINGS.items() for s in all_of]), min_size=2, max_size=30))
+def test_spellings_never_split_a_class_wherever_pieces_end(labels):
+    text = "a,kind\n" + "".join(f"{i},{spelt}\n" for i, (_, spelt) in enumerate(labels))
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "CELLS", 4)
+        path = Path(folder, "t.csv")
+        path.write_text(text)
+        _, y = whole(tables.read(path, classes=True))
+    assert list(y) == [meant for meant, _ in labels]
+
+
+@given(st.text(max_size=200))
+def test_no_name_can_steer_a_terminal(name):
+    shown = printable(f"\x1b[2J{name}\x07")
+    assert shown.isprintable()
+    assert len(shown) <= 80
+
+
+def test_layouts_of_other_programs(tmp_path, frame):
+    words = " ".join(f'"{name}"' for name in frame.columns)
+    rows = "\n".join(f'"row {i}" ' + " ".join(map(str, row)) for i, row in enumerate(frame.to_numpy()))
+    (tmp_path / "r.txt").write_text(f"{words}\n{rows}\n")
+    table = tables.read(tmp_path / "r.txt")
+    assert table.features == ("a", "b", "c")
+    assert "names the rows" in table.notices[0]
+    np.testing.assert_allclose(whole(table)[1], frame["price"])
+    frame.to_csv(tmp_path / "t.tsv.xz", index=False, sep="\t")
+    np.testing.assert_allclose(whole(tables.read(tmp_path / "t.tsv.xz"))[1], frame["price"])
+    (tmp_path / "trailing.csv").write_text("a,b\n1,2,\n3,4,\n")
+    assert tables.read(tmp_path / "trailing.csv").features == ("a",)
+
+
+def test_names_decide_what_is_target_in_an_archive(tmp_path, frame):
+    X, y = frame.to_numpy()[:, :3], frame.to_numpy()[:, 3]
+    np.savez(tmp_path / "t.npz", target=y, data=X)
+    np.testing.assert_array_equal(whole(tables.read(tmp_path / "t.npz"))[1], y)
+    np.savez(tmp_path / "u.npz", p=y, q=X)
+    with pytest.raises(ValueError, match=r"must hold arrays X and y.*got p \(50,\), q \(50, 3\)"):
+        tables.read(tmp_path / "u.npz")
+    np.testing.assert_array_equal(whole(tables.read(tmp_path / "u.npz", "p"))[0], X)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("day,b\n2024-01-05,1\n2024-01-06,2\n", "got a date, '2024-01-05', in example 1"),
+        ("z,b\n1+2j,1\n2-1j,2\n", r"got a complex number, '1\+2j'"),
+        ("b,day\n1,5/6/2020\n2,6/6/2020\n", "column 'day' .* got a date"),
+        ("id,b\n" + "".join(f"n{i},{i}\n" for i in range(200)), "at most 100 different words; got more"),
+        (",".join(f"c{j}" for j in range(100_000)) + "\n", "at most 5000 feature columns; got 99999"),
+        ("a,b\n1," + "2" * (17 * 2**20), "a line must be shorter than 16 MiB"),
+    ],
+    ids=["dates", "complex", "target dates", "identifiers", "wide", "endless line"],
+)
+def test_what_a_table_cannot_hold_is_told_at_once(tmp_path, text, said):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ValueError, match=said) as error:
+        tables.read(tmp_path / "t.csv")
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_not_what_they_seem(tmp_path, monkeypatch):
+    with (tmp_path / "t.npz").open("wb") as file:
+        np.save(file, np.eye(3))
+    with pytest.raises(ValueError, match=r"it is a single array \(\.npy\)"):
+        tables.read(tmp_path / "t.npz")
+    packed = gzip.compress(b"a,b\n" + b"1,2\n" * 10_000)
+    (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(ValueError, match=r"cut\.csv\.gz' cannot be read"):
+        tables.read(tmp_path / "cut.csv.gz")
+    monkeypatch.setattr(archives, "LARGEST", 10_000)
+    np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((1000, 10)), y=np.zeros(1000))
+    with pytest.raises(ValueError, match="must unpack to at most"):
+        tables.read(tmp_path / "bomb.npz")
+    monkeypatch.setattr(delimited, "SWOLLEN", 10_000)
+    monkeypatch.setattr(delimited, "SWELLS", 10)
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 100_000))
+    with pytest.raises(ValueError, match="10 times its size"):
+        tables.read(tmp_path / "bomb.csv.gz")
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".parquet", "pyarrow"), (".xlsx", "openpyxl")])
+def test_files_that_need_a_package_say_which(tmp_path, frame, ending, package, monkeypatch):
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(b"")
+    monkeypatch.setattr(archives, "refuse_bomb", lambda path: None)
+
+    def missing(path):
+        raise ImportError(package)
+
+    monkeypatch.setattr(pd, tables.FRAMES[ending][0], missing)
+    with pytest.raises(ValueError, match=rf"needs the package {package}.*lineament\[tables\]"):
+        tables.read(path)
+    monkeypatch.setattr(pd, tables.FRAMES[ending][0], lambda path: frame)
+    np.testing.assert_array_equal(whole(tables.read(path))[1], frame["price"])
 
 
 def test_archives(tmp_path, frame):
@@ -100,11 +233,15 @@ def test_bundled_data_sets(name):
         ("a,b\n1,2\n", "prise", "no column 'prise'; Its columns are a, b"),
         ("a,price\n1,2\n", "prise", "did you mean 'price'"),
         ("a,b\n1,2\n", "2", "no column '2'"),
-        ("a,town,b\n1,2,3\n2,Bonn,4\n", None, "column 'town' .* must hold numbers; example 2 has 'Bonn'"),
-        ("a,b\n", None, "names its columns but holds no examples"),
-        ("", None, "cannot be read as CSV: it is empty"),
-        ("a\n1\n", None, r"has 1 column\(s\)"),
-        ("a,b\n1,2\n1,2,3\n", None, "cannot be read as CSV"),
+        (
+            "a,town,b\n1,2,3\n2,Bonn,4\n",
+            None,
+            "column 'town' .* must hold numbers, or words, not both; got '2' and, in example 2, 'Bonn'",
+        ),
+        ("a,b\n", None, "must hold examples; got names of columns alone"),
+        ("", None, "cannot be read as a table: it is empty"),
+        ("a\n1\n", None, r"must have at least two columns, features and a target; got \['a'\]"),
+        ("a,b\n1,2\n1,2,3\n", None, "cannot be read as a table"),
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_said(tmp_path, text, target, said):
@@ -116,10 +253,12 @@ def test_what_is_wrong_with_a_csv_file_is_said(tmp_path, text, target, said):
 
 
 def test_a_target_that_turns_into_words_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "CELLS", 4)
+    monkeypatch.setattr(delimited, "CELLS", 4)
     (tmp_path / "t.csv").write_text("a,b\n1,1\n2,2\n3,3\n4,many\n")
-    with pytest.raises(ValueError, match=r"target 'b' .* example 4 has 'many'"):
-        list(tables.read(tmp_path / "t.csv").chunks())
+    with pytest.raises(
+        ValueError, match=r"target 'b' .* must hold numbers, or names of classes, not both.*example 4, 'many'"
+    ):
+        tables.read(tmp_path / "t.csv")
 
 
 def test_what_is_no_table_is_refused(tmp_path):
@@ -127,13 +266,13 @@ def test_what_is_no_table_is_refused(tmp_path):
     np.savez(tmp_path / "lone.npz", a=np.zeros(3))
     np.savez(tmp_path / "objects.npz", X=np.zeros((2, 2)), y=np.array(["a", None], dtype=object))
     np.savez(tmp_path / "both.npz", X=np.zeros((2, 2)), y=np.zeros(2))
-    (tmp_path / "t.xlsx").write_text("")
+    (tmp_path / "t.odt").write_text("")
     for source, target, said in [
         (tmp_path / "t.npz", None, "cannot be read as an .npz archive"),
-        (tmp_path / "lone.npz", None, r"it holds a \(3,\)"),
+        (tmp_path / "lone.npz", None, r"got a \(3,\)"),
         (tmp_path / "objects.npz", None, "Python objects"),
-        (tmp_path / "both.npz", "y", "leave the target 'y' out"),
-        (tmp_path / "t.xlsx", None, "must end in .npz, .csv"),
+        (tmp_path / "both.npz", "z", "leave the target 'z' out"),
+        (tmp_path / "t.odt", None, "file that ends in one of .npz"),
         (tmp_path / "gone.csv", None, "there is no file"),
         ("digit", None, "did you mean 'digits'"),
         ("digits", "x", "has its own target"),

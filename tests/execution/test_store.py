@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineament.claims import Claim, registry
+from lineament.core import versions
 from lineament.evidence import Check, Evidence, Verdict
 from lineament.evidence.figure import Figure, Mark, Panel
 from lineament.execution import encoding, fingerprint, store
@@ -253,3 +254,8 @@ def test_loaded_evidence_needs_no_claim(faked, tmp_path, monkeypatch):
     assert kept.description.startswith("Closed form against `odeint`.")
     assert kept.figure is not None
     assert kept.figure.panels[1].marks[0].x.shape == (30,)
+
+
+def test_a_source_tree_has_no_version():
+    assert versions.version("no-such-package") == "source tree"
+    assert versions.version("numpy") == np.__version__

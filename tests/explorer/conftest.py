@@ -61,7 +61,8 @@ class Explorer:
     def settle(self) -> None:
         """Wait until the panel is drawn, and computed where that takes longer."""
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        self.page.wait_for_function("() => !document.querySelector('[role=tabpanel]:not([hidden])[aria-busy]')")
+        shown = "[role=tabpanel]:not([hidden])"
+        self.page.wait_for_function(f"() => !document.querySelector('{shown}[aria-busy], {shown} [data-late]')")
 
     def values(self) -> dict:
         return self.page.evaluate("() => lineament.explorer.values")
@@ -105,9 +106,11 @@ class Explorer:
     def control(self, key: str):
         return self.page.locator(f"[role=tabpanel]:not([hidden]) [data-key={key}]")
 
-    def press(self, name: str) -> None:
+    def press(self, name: str, *, settle: bool = True) -> None:
+        """Press a button of the panel; what moves by itself never settles."""
         self.page.locator("[role=tabpanel]:not([hidden])").get_by_role("button", name=name, exact=True).click()
-        self.settle()
+        if settle:
+            self.settle()
 
     def text(self) -> str:
         return self.page.locator("[role=tabpanel]:not([hidden])").inner_text()

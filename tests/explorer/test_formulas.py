@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lineament.theory import certificates, end_to_end, lambda_modes, modes, phase_bounds, phases, twin
+from lineament.theory import assumptions, certificates, end_to_end, lambda_modes, modes, phase_bounds, phases, twin
 
 COUNT = 1000
 BAR = 1e-10
@@ -253,11 +253,24 @@ def test_twins(site, rng):
               return { loss: steps.map(k => t.loss(k)), rates: [...t.rates], horizon: t.horizon() }; }""",
             [X.tolist(), y.tolist(), name, *eta.tolist(), steps],
         )
-        wanted = twin.two_layer(X, y, activation=name, first_step=eta[0], second_step=eta[1])
+        wanted = twin.two_layer(X, y, activation=name, first_step_size=eta[0], second_step_size=eta[1])
         assert found["horizon"] == pytest.approx(wanted.horizon(), rel=BAR)
         assert np.allclose(found["rates"], wanted.rates, rtol=BAR, atol=1e-13)
         if wanted.stable:
             assert gap(found["loss"], wanted.loss(steps)).max() <= BAR
+
+
+@pytest.mark.parametrize("n", [40, 700])
+def test_assumptions(site, rng, n):
+    """Seven hundred examples have more pairs than are looked at: the draws, too, must be those of the package."""
+    X = rng.standard_t(4, size=(n, 6))
+    found = site.page.evaluate("X => lineament.assumptions.check(X)", X.tolist())
+    for mine, line in zip(found, assumptions.check(X).lines, strict=True):
+        assert (mine["name"], mine["holds"]) == (line.name, line.holds)
+        assert (
+            gap([mine["value"], mine["reference"], mine["allowed"]], [line.value, line.reference, line.allowed]).max()
+            <= BAR
+        )
 
 
 def test_random_numbers_are_numpys(site):
@@ -276,7 +289,7 @@ def test_random_numbers_are_numpys(site):
     [
         ("lineament.modes.trajectory(-1, 1, 1, 2)", "t must hold"),
         ("lineament.modes.trajectory(1, 1, 1, 0.5)", "depth must hold"),
-        ("lineament.modes.trajectory(1, 1, 1e-310, 5)", "overflow float64"),
+        ("lineament.modes.trajectory(1, 1, 1e-310, 5)", "does not overflow"),
         ("lineament.phases.threshold(3, 1, 0.1, 0.9)", "ratio must hold"),
         ("lineament.phase_bounds.log_bounds(2.5, 2, 0.1, 0.9)", "depth must be 2 or at least 3"),
         ("lineament.lambda_modes.laziness(1, 1, Infinity)", "balance must hold finite"),

@@ -138,7 +138,7 @@ def test_small_multiples(site):
 
 def test_play_moves_time_and_stops(site):
     site.show("panel=modes&now=0")
-    site.press("Play")
+    site.press("Play", settle=False)
     site.page.wait_for_function("() => lineament.explorer.values.now > 0.01")
     site.press("Pause")
     now = site.values()["now"]
@@ -228,7 +228,7 @@ def test_the_twin_says_its_constants_and_its_horizon(site):
     assert f"{twin.constants('gelu').zeta:.6g}" in text
     assert "stray from its twin" in text
     site.show("panel=twin&activation=relu&step=2&d=20&n=300")
-    assert "Refused: step" in site.text()
+    assert "Refused: the step must be such that" in site.text()
     assert site.page.locator("[role=tabpanel]:not([hidden]) .reading").inner_text() == ""
 
 

@@ -156,7 +156,7 @@ def test_the_table_as_python_and_csv(site):
     site.show(STATES["table"])
     code, table = copied(site), columns(downloaded(site, "CSV"))
     made = code["made"]
-    assert np.allclose(np.interp(made.time / made.lr, table["step"], table["loss"]), made.loss, rtol=1e-4)
+    assert np.allclose(np.interp(made.time / made.step_size, table["step"], table["loss"]), made.loss, rtol=1e-4)
     assert np.allclose(table["loss"][-1], made.loss[-1], rtol=1e-8)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from lineament.data import tables
 from lineament.forecasting import forecast_table
-from lineament.report import explorer, forecast_words
+from lineament.forecasting import words as forecast_words
+from lineament.report import explorer, forecast_json
 
 EXACT = 1e-9
 CLOSED = 1e-5
@@ -17,9 +18,7 @@ FOLLOWED = 5e-3
 
 
 def wanted(path, **options) -> dict:
-    return json.loads(
-        forecast_words.to_json(forecast_table(tables.read(path, options.pop("target", None)), **options))
-    )
+    return json.loads(forecast_json.to_json(forecast_table(tables.read(path, options.pop("target", None)), **options)))
 
 
 def found(site, text: str, **options) -> dict:
@@ -48,7 +47,14 @@ def compare(page: dict, package: dict, tolerance: float) -> None:
         "whiten",
     ):
         assert page[name] == package[name], name
-    for name in ("lr", "largest_stable_lr", "recommended_lr", "explained", "least_loss", "variances"):
+    for name in (
+        "step_size",
+        "largest_stable_step_size",
+        "recommended_step_size",
+        "explained",
+        "least_loss",
+        "variances",
+    ):
         assert close(page[name], package[name], EXACT), name
     assert close(page["steps"], package["steps"], 2e-2 if tolerance == FOLLOWED else tolerance)
     for mine, theirs in zip(page["components"], package["components"], strict=True):
@@ -81,7 +87,7 @@ def compare(page: dict, package: dict, tolerance: float) -> None:
         ({"depth": 1}, CLOSED),
         ({"depth": 3, "whiten": True}, CLOSED),
         ({"depth": 2}, FOLLOWED),
-        ({"depth": 3, "start": 1e-2}, FOLLOWED),
+        ({"depth": 3, "start_scale": 1e-2}, FOLLOWED),
     ],
 )
 def test_samples_give_the_numbers_of_the_package(site, name, options, tolerance):
@@ -136,10 +142,10 @@ def test_a_long_table_keeps_the_same_examples(site, tmp_path):
         ("a,b\n", "holds no examples"),
         ("a,b\nx,1\ny,2\n", "column 'a' of 'table.csv' must hold numbers; example 1 has 'x'"),
         ("a,b\n1,2\n", "at least two complete rows"),
-        ("a,b\n1,2\n1,3\n", "no feature varies"),
-        ("a,b\n1,2\n2,2\n", "does not vary"),
+        ("a,b\n1,2\n1,3\n", "at least one feature must vary"),
+        ("a,b\n1,2\n2,2\n", "the target b must vary"),
         ("a,b\ninf,2\n2,3\n1,1\n", "holds an infinite value"),
-        ("a,b\n1e200,2\n2e200,3\n-1e200,1\n", "too large for float64"),
+        ("a,b\n1e200,2\n2e200,3\n-1e200,1\n", "squares fit float64"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused_with_the_reason(site, text, says):

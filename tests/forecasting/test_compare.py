@@ -42,7 +42,7 @@ def test_the_gap_shrinks_with_the_step_size_at_first_order():
     X, y = table()
     sizes = np.array([0.2, 0.1, 0.05, 0.025])
     stable = forecast(X, y, depth=2).largest_stable
-    made = [forecast(X, y, depth=2, lr=c * stable, steps=round(40 / c)) for c in sizes]
+    made = [forecast(X, y, depth=2, step_size=c * stable, steps=round(40 / c)) for c in sizes]
     gaps = [train(each).gap for each in made]
     slope = np.polyfit(np.log(sizes), np.log(gaps), 1)[0]
     assert slope == pytest.approx(1.0, abs=0.15), f"Euler's method is of first order; gaps {gaps}"
@@ -77,7 +77,7 @@ def test_a_wrong_forecast_is_found_out(iris):
 
 def test_a_step_that_is_too_large_is_a_finding_not_a_crash():
     X, y = table()
-    made = forecast(X, y, depth=2, lr=4 * forecast(X, y, depth=2).largest_stable, steps=400)
+    made = forecast(X, y, depth=2, step_size=4 * forecast(X, y, depth=2).largest_stable, steps=400)
     run = train(made)
     assert run.verdict == "differs"
     assert run.diverged_at is not None
@@ -97,6 +97,6 @@ def test_float32_is_refused():
 
 def test_a_start_above_the_target_gets_steps_small_enough_for_it():
     X, y = table(n=24, p=1, k=4)
-    made = forecast(X, 0.01 * y, depth=4, start=1.0)
+    made = forecast(X, 0.01 * y, depth=4, start_scale=1.0)
     assert made.recommended < 0.01 * made.largest_stable
     assert train(made).verdict == "holds"

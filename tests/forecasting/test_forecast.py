@@ -13,6 +13,7 @@ from scipy.linalg import expm, sqrtm
 
 import lineament as la
 from lineament.forecasting import forecast, paths, stability
+from lineament.forecasting.forecast import notices
 from lineament.forecasting.stopping import stopping
 from lineament.theory import early_stopping, end_to_end, layers, phases
 
@@ -60,7 +61,7 @@ def test_sharpness_is_the_top_of_the_true_hessian(depth, k, p, extra, seed):
 def test_descent_settles_below_the_largest_stable_step_and_not_above():
     X, y = table(noise=0.1)
     for factor, settles in ((0.95, True), (1.05, False)):
-        made = forecast(X, y, depth=2, start=1e-2)
+        made = forecast(X, y, depth=2, start_scale=1e-2)
         m = made.moments
         # Begin beside the optimum: whether a step is stable is a question about the optimum.
         V, W = made.directions, made.target * 1.001
@@ -81,11 +82,11 @@ def test_descent_settles_below_the_largest_stable_step_and_not_above():
 
 def test_the_deep_path_is_that_of_the_whole_map():
     X, y = table(p=4, k=2)
-    made = forecast(X, y, depth=3, start=1e-2)
+    made = forecast(X, y, depth=3, start_scale=1e-2)
     m, V = made.moments, made.directions
     best = made.target @ V.T
     at = np.unique(np.linspace(0, len(made.time) - 1, 12).astype(int))
-    # In the features themselves, where Σxx is no diagonal, by the integrator of the theory room.
+    # In the features themselves, where Σxx is no diagonal, by the integrator of the theory.
     W = end_to_end.trajectory(made.time[at], made.W0 @ V.T, lambda W: (W - best) @ m.sxx, 3, rtol=1e-10)
     loss = [0.5 * np.trace(m.syy - 2 * w @ m.syx.T + w @ m.sxx @ w.T) for w in W]
     np.testing.assert_allclose(made.loss[at], loss, rtol=1e-6)
@@ -107,7 +108,7 @@ def test_explicit_and_implicit_solvers_agree(monkeypatch):
 
 def test_one_layer_is_a_matrix_exponential():
     X, y = table(p=3, k=2)
-    made = forecast(X, y, depth=1, start=0.1)
+    made = forecast(X, y, depth=1, start_scale=0.1)
     m, V = made.moments, made.directions
     best, W0 = made.target @ V.T, made.W0 @ V.T
     for i in (0, 10, 200, len(made.time) - 1):
@@ -121,7 +122,7 @@ def test_one_layer_is_a_matrix_exponential():
 
 def test_depth_one_of_the_general_path_is_the_closed_form():
     X, y = table(p=3, k=2)
-    made = forecast(X, y, depth=1, start=0.1)
+    made = forecast(X, y, depth=1, start_scale=0.1)
     limits = {"until": None, "enough": 0.999, "longest": 1e9}
     path = paths.deep(made.W0, made.target, made.variances, 1, **limits)
     loss = np.interp(path.time, made.time, made.path.left)
@@ -132,7 +133,7 @@ def test_depth_one_of_the_general_path_is_the_closed_form():
 @hypothesis_settings(max_examples=10)
 def test_whitened_modes_are_those_of_the_whitened_regression(depth, k, start):
     X, y = table(n=300, p=4, k=k, seed=k)
-    made = forecast(X, y, depth=depth, start=start, whiten=True)
+    made = forecast(X, y, depth=depth, start_scale=start, whiten=True)
     m = made.moments
     white = np.real(sqrtm(np.linalg.inv(m.sxx)))
     strengths = np.linalg.svd(m.syx @ white, compute_uv=False)
@@ -151,11 +152,11 @@ def test_whitened_phases_separate_exactly_below_the_threshold():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 3))
     y = X @ np.diag([4.0, 1.0, 0.1])
-    made = forecast(X, y, depth=3, whiten=True, start=1e-3)
+    made = forecast(X, y, depth=3, whiten=True, start_scale=1e-3)
     (phase,) = made.phases
     assert (phase.first, phase.second) == (1, 2)
-    below = forecast(X, y, depth=3, whiten=True, start=0.9 * phase.threshold).phases[0]
-    above = forecast(X, y, depth=3, whiten=True, start=1.1 * phase.threshold).phases[0]
+    below = forecast(X, y, depth=3, whiten=True, start_scale=0.9 * phase.threshold).phases[0]
+    above = forecast(X, y, depth=3, whiten=True, start_scale=1.1 * phase.threshold).phases[0]
     assert below.separated
     assert below.pause > 0 > above.pause
     assert not above.separated
@@ -202,7 +203,7 @@ def test_the_expected_test_loss_is_what_fresh_examples_show():
     for _ in range(60):
         X = rng.standard_normal((n, p))
         y = X @ truth + noise * rng.standard_normal(n)
-        made = forecast(X, y, depth=1, start=1e-9, standardise=False, steps=60, lr=0.05)
+        made = forecast(X, y, depth=1, start_scale=1e-9, standardise=False, steps=60, step_size=0.05)
         last = np.linalg.lstsq(X - X.mean(0), y - y.mean(), rcond=None)[0]
         w = (made.path.share[-1] * (made.directions.T @ last)) @ made.directions.T
         forecasts.append([made.stopping.loss[-1], made.stopping.noise])
@@ -224,7 +225,7 @@ def test_without_noise_training_never_hurts():
 def test_pure_noise_is_best_not_learnt():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 20)), rng.standard_normal(60)
-    found = forecast(X, y, depth=1, start=1e-6).stopping
+    found = forecast(X, y, depth=1, start_scale=1e-6).stopping
     assert found.gain > 0.05
     assert found.best < math.inf
 
@@ -257,7 +258,7 @@ def test_fewer_rows_than_columns_are_told_of_and_learnt_within_their_span():
 
 def test_collinear_columns_change_nothing():
     X, y = table(p=3)
-    twice = forecast(np.column_stack([X, X[:, 0]]), y, depth=1, start=1e-9)
+    twice = forecast(np.column_stack([X, X[:, 0]]), y, depth=1, start_scale=1e-9)
     assert len(twice.variances) == 3
     assert twice.r2 == pytest.approx(forecast(X, y).r2, rel=1e-10)
 
@@ -265,14 +266,16 @@ def test_collinear_columns_change_nothing():
 def test_step_size_and_range_follow_what_is_asked_for():
     X, y = table()
     free = forecast(X, y)
-    assert free.lr == free.recommended == pytest.approx(0.05 * free.largest_stable)
-    asked = forecast(X, y, lr=free.lr / 2, steps=10)
-    assert asked.time[-1] == pytest.approx(10 * free.lr / 2)
+    assert free.step_size == free.recommended == pytest.approx(0.05 * free.largest_stable)
+    asked = forecast(X, y, step_size=free.step_size / 2, steps=10)
+    assert asked.time[-1] == pytest.approx(10 * free.step_size / 2)
     assert asked.steps == 10
     assert "is learnt; the rest takes longer" in asked.notices[-1]
-    halved = forecast(X, y, lr=free.lr / 2)
+    halved = forecast(X, y, step_size=free.step_size / 2)
     assert halved.steps == pytest.approx(2 * free.steps, abs=1)
-    assert any("above the largest stable" in notice for notice in forecast(X, y, lr=3 * free.largest_stable).notices)
+    assert any(
+        "above the largest stable" in notice for notice in forecast(X, y, step_size=3 * free.largest_stable).notices
+    )
 
 
 def test_the_same_seed_is_the_same_forecast_and_another_is_not():
@@ -330,11 +333,16 @@ def test_a_data_frame_names_its_columns():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"depth": 0}, "depth must be a whole number of at least 1; got 0"),
+        ({"depth": 0}, "depth must be a whole number of at least 1 and at most 100; got 0"),
         ({"depth": 1.5}, "depth must be a whole number"),
-        ({"start": 0.0}, "start must be positive and finite; got 0.0"),
-        ({"lr": -1.0}, "lr must be positive"),
-        ({"steps": 0}, "steps must be a whole number of at least 1; got 0"),
+        ({"depth": 1_000_000}, "depth must be a whole number of at least 1 and at most 100; got 1000000"),
+        ({"step_size": 1e-320}, "step_size must be between .*; got .*Recommended"),
+        ({"step_size": 1e300}, "step_size must be between"),
+        ({"start_scale": 60000.0}, "start_scale must be at most .* for this table; got 60000"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"start_scale": 0.0}, "start_scale must be a finite number above 0; got 0"),
+        ({"step_size": -1.0}, "step_size must be a finite number above 0; got -1"),
+        ({"steps": 0}, "steps must be a whole number of at least 1 and at most 1000000000000; got 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, said):
@@ -367,7 +375,7 @@ def test_no_single_component_needs_to_matter():
 @pytest.mark.parametrize("whiten", [False, True])
 def test_a_start_above_the_target_comes_down(depth, whiten):
     X, y = table(k=2)
-    made = forecast(X, 0.01 * y, depth=depth, whiten=whiten, start=1.0)
+    made = forecast(X, 0.01 * y, depth=depth, whiten=whiten, start_scale=1.0)
     assert made.learnt >= 0.999 - 1e-9
     assert made.loss[-1] < made.loss[0]
     if whiten:
@@ -375,7 +383,7 @@ def test_a_start_above_the_target_comes_down(depth, whiten):
 
 
 def test_a_plateau_longer_than_the_range_is_told_of():
-    made = forecast(*table(), depth=12, start=1e-12)
+    made = forecast(*table(), depth=12, start_scale=1e-12)
     assert made.learnt < 0.01
     assert all(each.half == math.inf for each in made.components)
     assert "100000 steps 0.0 % of what can be learnt" in made.notices[-1]
@@ -389,3 +397,43 @@ def test_words_are_not_numbers():
     made = forecast(X, objects)
     assert not made.moments.classes
     assert made.moments.missing == 1
+
+
+def test_a_whitened_forecast_does_not_depend_on_the_variances_of_the_inputs():
+    X, y = table(k=2)
+    mixed = X @ np.random.default_rng(5).normal(size=(X.shape[1], X.shape[1])) * 7
+    plain, other = (forecast(inputs, y, whiten=True, standardise=False) for inputs in (X, mixed))
+    for one, two in zip(plain.premises, other.premises, strict=True):
+        assert (one.name, one.met, one.meaning) == (two.name, two.met, two.meaning)
+        assert one.value == pytest.approx(two.value, rel=1e-6, abs=1e-9)
+    np.testing.assert_allclose([e.half for e in plain.components], [e.half for e in other.components], rtol=1e-6)
+
+
+def test_the_meaning_of_a_premise_says_whether_it_is_met():
+    X, y = table()
+    for start, said in ((1e-3, "no guarantee of convergence follows"), (1.0, "is guaranteed from this start")):
+        # One output, one whitened mode: a start in its direction, below or near the target, has a margin of its own.
+        inputs, target = (X[:, :1], 2 * X[:, 0]) if start == 1.0 else (X, y)
+        margin = next(p for p in forecast(inputs, target, start=start).premises if p.name == "deficiency margin")
+        assert margin.met == (margin.value > 0)
+        assert margin.met == ("is guaranteed" in margin.meaning)
+        assert said in margin.meaning or margin.met != (start == 1.0)
+
+
+def test_rows_left_out_are_told_of():
+    X, y = table()
+    X = X.copy()
+    X[[2, 5, 7], 0] = np.nan
+    assert f"3 of {len(X)} rows have a missing value and were left out." in notices(forecast(X, y))
+
+
+def test_a_best_window_that_reaches_to_the_end_has_no_end():
+    """The loss falls, and rises again by less than the window allows: any later time is as good."""
+    time = np.arange(5.0)
+    share = np.array([[0.0], [0.5], [0.9], [1.0], [1.0]])
+    path = paths.Path(time, share, np.zeros(5), np.zeros(5))
+    seen, variance = np.array([2.0]), np.array([0.2])
+    found = stopping(path, seen, variance, 3.0, 1000)
+    assert found.best == 2.0
+    assert found.window[1] == np.inf
+    assert found.final > found.least

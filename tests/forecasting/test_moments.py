@@ -76,7 +76,8 @@ def test_classes_that_are_numbers_are_sorted_as_such():
     as_number = gather([(X, y)], ("x",), ("y",))
     assert as_number.outputs == ("y",)
     assert as_number.few_values == 3
-    assert gather([(X, y.astype(float))], ("x",), ("y",)).few_values is None
+    assert gather([(X, y.astype(float))], ("x",), ("y",)).few_values == 3, "whole numbers, however stored"
+    assert gather([(X, y + 0.5)], ("x",), ("y",)).few_values is None
 
 
 def test_incomplete_rows_are_left_out_and_counted():
@@ -139,10 +140,10 @@ def test_memory_does_not_grow_with_the_stream():
     [
         ([[1.0, np.inf], [2.0, 3.0]], [1.0, 2.0], "column 'x1' holds an infinite value"),
         ([[1.0], [2.0]], [1.0, -np.inf], "column 'y' holds an infinite value"),
-        ([[1.0], [1.0]], [1.0, 2.0], "no feature varies: all 1 columns are constant"),
-        ([[1.0], [2.0]], [3.0, 3.0], "the target y does not vary"),
+        ([[1.0], [1.0]], [1.0, 2.0], "at least one feature must vary; all 1 columns are constant"),
+        ([[1.0], [2.0]], [3.0, 3.0], "the target y must vary"),
         ([[1.0], [np.nan]], [3.0, 4.0], "at least two complete rows are needed; there are 1, and 1 with a missing"),
-        ([[1e200], [-1e200]], [3.0, 4.0], "column 'x0' is too large"),
+        ([[1e200], [-1e200]], [3.0, 4.0], "column 'x0' must hold numbers whose squares fit"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_refused(X, y, said):
@@ -155,5 +156,10 @@ def test_identifiers_are_no_classes():
     n = moments.MOST_CLASSES + 1
     with pytest.raises(ValueError, match="they seem to be identifiers"):
         gather([(np.arange(n)[:, None], np.array([f"id{i}" for i in range(n)]))], ("x",), ("y",))
-    with pytest.raises(ValueError, match="classes must be one column"):
+    with pytest.raises(ValueError, match="must be one column to name classes; got 2"):
         gather([(np.eye(2), np.array([["a", "b"], ["c", "d"]]))], ("x0", "x1"), ("y",))
+
+
+def test_classes_that_are_numbers_come_before_those_that_are_words():
+    y = np.array(["b", "10", "a", "2", "b", "10", "a", "2"], dtype=object)
+    assert gather([(np.arange(8.0)[:, None], y)], ("x",), ("y",)).outputs == ("2", "10", "a", "b")

@@ -39,6 +39,7 @@ NETS = [
     ConvNet((2, 2, 3), (40,), (1,), pooled=(0,), parameterisation="standard", bias=True),  # pairs of positions pay
     ConvNet((4, 3, 1), (3, 2), (4, 2), padding="circular", bias=True, activation="elu", readout="average"),
     Mirrored(ConvNet((2, 2, 3), (3,), (2,), bias=True)),
+    ConvNet((2, 1, 6), (12,), (3,), kernels=((2, 1),), padding="circular"),  # pairs of positions, several outputs
 ]
 
 

@@ -55,3 +55,79 @@ def test_alignment_is_one_in_the_modes_of_the_target_and_zero_across_them():
     assert measure.alignment(jnp.array([[0.0, 1.0], [2.0, 0.0]]), target) == 0.0
     np.testing.assert_allclose(measure.alignment(jnp.diag(jnp.array([1.0, 5.0])), target), 1.0)
     assert measure.alignment(jnp.zeros((2, 2)), target) == 0.0
+
+
+MEASURES = (
+    measure.singular_values,
+    measure.frobenius_norm,
+    measure.nuclear_norm,
+    measure.spectral_norm,
+    measure.effective_rank,
+    measure.stable_rank,
+    measure.numerical_rank,
+)
+
+
+@pytest.mark.parametrize("of", MEASURES)
+def test_a_stack_is_measured_one_by_one(of):
+    stack = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3, 4, 5)))
+    whole = of(stack)
+    assert whole.shape[:2] == (2, 3)
+    for i in range(2):
+        for j in range(3):
+            np.testing.assert_allclose(whole[i, j], of(stack[i, j]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", MEASURES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_a_number_has_no_rank(of, bad):
+    """A run that diverged must not look like one whose rank collapsed."""
+    W = jnp.eye(3).at[1, 2].set(bad)
+    assert not np.isfinite(of(W)).any()
+    stack = of(jnp.stack([W, 2 * jnp.eye(3)]))
+    assert np.isfinite(stack[1]).all()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e200])
+def test_ranks_do_not_depend_on_scale_and_norms_are_proportional(scale):
+    W = jnp.asarray(np.random.default_rng(1).normal(size=(4, 6)))
+    for of in (measure.effective_rank, measure.stable_rank, measure.numerical_rank):
+        np.testing.assert_allclose(of(scale * W), of(W), rtol=1e-12)
+    for of in (measure.frobenius_norm, measure.nuclear_norm, measure.spectral_norm):
+        np.testing.assert_allclose(of(scale * W), scale * of(W), rtol=1e-12)
+    np.testing.assert_allclose(measure.alignment(scale * W, W), 1.0, rtol=1e-12)
+
+
+def test_the_threshold_of_rank_is_rounding_times_the_larger_side():
+    eps = np.finfo(float).eps
+    wide = jnp.zeros((2, 1000)).at[0, 0].set(1.0).at[1, 1].set(100 * eps)
+    for W in (wide, wide.T, 7 * wide, wide / 7):
+        assert measure.numerical_rank(W) == 1
+        assert measure.numerical_rank(W, 10 * eps) == 2
+
+
+def test_unbalancedness_of_several_layers_is_the_largest():
+    layers = [jnp.eye(2), 2 * jnp.eye(2), 2 * jnp.eye(2), jnp.eye(2)]
+    np.testing.assert_allclose(
+        [jnp.linalg.norm(D) for D in measure.conserved(layers)], np.sqrt(2) * np.array([3, 0, 3])
+    )
+    for some in (layers, layers[:3], layers[1:]):
+        np.testing.assert_allclose(measure.unbalancedness(some), 3 * np.sqrt(2))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: measure.singular_values(jnp.ones(3)), "W must be a matrix"),
+        (lambda: measure.singular_values(np.ones((2, 2), complex)), "W must be real numbers; got complex128"),
+        (lambda: measure.effective_rank(jnp.ones((2, 2), bool)), "W must be real numbers; got bool"),
+        (lambda: measure.numerical_rank(jnp.eye(2), np.nan), "threshold must be a finite number"),
+        (lambda: measure.numerical_rank(jnp.eye(2), -1.0), "threshold must be a finite number of at least 0"),
+        (lambda: measure.mode_strengths(jnp.eye(2), jnp.eye(3)), "target must be of the shape"),
+        (lambda: measure.conserved([]), "layers must be a sequence"),
+        (lambda: measure.conserved([jnp.eye(2), jnp.eye(3)]), r"layers\[1\] must be of 2 columns"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

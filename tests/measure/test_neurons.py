@@ -66,3 +66,33 @@ def test_neurons_of_length_zero_count_for_nothing():
     assert neurons.concentration(W) == pytest.approx(1.0)
     assert neurons.effective_directions(jnp.zeros((3, 2))) == 0.0
     assert neurons.concentration(jnp.zeros((3, 2))) == 0.0
+
+
+def test_weights_and_neurons_of_length_zero():
+    W, weights = jnp.array([[0.0, 0.0], [2.0, 0.0], [0.0, 5.0]]), jnp.array([7.0, 3.0, 1.0])
+    np.testing.assert_allclose(neurons.spread(W, weights), [0.75, 0.25], atol=1e-15)
+    np.testing.assert_allclose(neurons.concentration(W, 1e-300 * weights), 0.75, rtol=1e-14)
+
+
+def test_what_is_not_a_number_has_no_directions():
+    W = jnp.array([[np.nan, 1.0], [1.0, 0.0]])
+    for measured in (neurons.concentration(W), neurons.effective_directions(W)):
+        assert np.isnan(measured)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: neurons.cosines(jnp.ones((2, 3)), jnp.ones((2, 2))), "others must be of as many columns as W, 3"),
+        (lambda: neurons.spread(jnp.ones((2, 3)), jnp.ones(3)), "weights must be a vector of 2"),
+        (
+            lambda: neurons.spread(jnp.ones((2, 3)), jnp.array([1.0, -1.0])),
+            "weights must be finite numbers of at least 0",
+        ),
+        (lambda: neurons.directions(jnp.ones(3)), "W must be a matrix"),
+        (lambda: neurons.directions(jnp.ones((2, 2, 2))), "W must be one matrix"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

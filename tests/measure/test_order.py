@@ -202,3 +202,16 @@ def test_linear_predictions_are_those_on_projected_data(classes, q, seed):
 def test_what_is_wrong_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_more_neighbours_than_the_filter_could_offer(monkeypatch):
+    for name, value in (("SMALL", 50), ("SAMPLE", 40), ("FILTER", 8), ("ROWS", 64)):
+        monkeypatch.setattr(near, name, value)
+    X = np.random.default_rng(1).standard_normal((60, 40))
+    found = near.neighbours(X, 20)
+    np.testing.assert_array_equal(np.sort(found, axis=1), naive_neighbours(X, 20))
+
+
+def test_one_dimensional_features_are_refused():
+    with pytest.raises(ValueError, match="features must be finite floating-point numbers"):
+        near.neighbours(np.arange(5.0), 1)

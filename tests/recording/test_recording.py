@@ -306,3 +306,15 @@ def test_the_linear_phase_refuses_what_it_cannot_tell():
 def test_recording_needs_no_framework():
     code = "import sys, lineament.recording; assert not {'torch', 'jax', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_was_learnt_along_each_component_is_a_mean_square_of_outputs():
+    made = linear_run(rate=0.05)
+    found = rec.pc_bias(made)
+    centred = made.inputs - made.inputs.mean(axis=0)
+    left = np.linalg.svd(centred, full_matrices=False)[0] * np.sqrt(len(centred))
+    change = made.outputs[-1] - made.outputs[0]
+    parts = left.T @ change / len(change)
+    np.testing.assert_allclose(found.learnt, np.sum(parts**2, axis=1), rtol=1e-10)
+    # Linear outputs without an offset change along these components alone: Parseval.
+    assert found.learnt.sum() == pytest.approx(np.mean(np.sum((change - change.mean(0)) ** 2, axis=1)))

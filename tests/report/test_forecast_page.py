@@ -7,9 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from lineament.forecasting import forecast, train
-from lineament.report import draw, forecast_figures, forecast_page
-from lineament.report import forecast_words as words
+from lineament.forecasting import forecast, train, words
+from lineament.report import draw, forecast_figures, forecast_json, forecast_page
 from report.test_atlas import Page
 
 
@@ -70,7 +69,7 @@ def test_figures_hold_the_numbers(trained):
     drawn = forecast_figures.figures(made, run)
     loss, shares = drawn["learning"].panels
     curve = next(mark for mark in loss.marks if mark.label == "forecast")
-    np.testing.assert_allclose(curve.y, np.interp(curve.x, made.time / made.lr, made.loss))
+    np.testing.assert_allclose(curve.y, np.interp(curve.x, made.time / made.step_size, made.loss))
     seen = next(mark for mark in loss.marks if mark.label == "trained")
     assert seen.role == "measured"
     assert set(seen.y) <= set(run.loss)
@@ -86,14 +85,14 @@ def test_figures_hold_the_numbers(trained):
 
 def test_json_is_strict_and_complete(trained):
     made, run = trained
-    found = strict(words.to_json(made, run))
+    found = strict(forecast_json.to_json(made, run))
     assert found["trained"]["verdict"] == "holds"
-    assert found["components"][0]["half_step"] == pytest.approx(made.components[0].half / made.lr)
+    assert found["components"][0]["half_step"] == pytest.approx(made.components[0].half / made.step_size)
     assert found["curve"]["loss"][0] == pytest.approx(made.loss[0])
     assert found["classes"] is True
     assert len(found["premises"]) == 6
     assert found["stopping"]["window"][1] is None or found["stopping"]["window"][1] > 0
-    short = strict(words.to_json(forecast(*table(), steps=1)))
+    short = strict(forecast_json.to_json(forecast(*table(), steps=1)))
     assert short["components"][0]["half"] is None, "what does not happen in the range is null"
     assert "trained" not in short
 
@@ -114,7 +113,7 @@ def test_the_command_can_be_run_again():
 
 def test_a_diverged_run_and_an_unfinished_plateau_are_drawn(tmp_path):
     X, y = table()
-    diverging = forecast(X, y, lr=6 * forecast(X, y).largest_stable, steps=300)
+    diverging = forecast(X, y, step_size=6 * forecast(X, y).largest_stable, steps=300)
     run = train(diverging)
     page = Page(forecast_page.write(tmp_path, diverging, run))
     assert "Training diverged at step" in page.text
@@ -124,6 +123,6 @@ def test_a_diverged_run_and_an_unfinished_plateau_are_drawn(tmp_path):
     assert (
         strict((tmp_path / "forecast.json").read_text(encoding="utf-8"))["trained"]["diverged_at"] == run.diverged_at
     )
-    flat = forecast(X, y, depth=12, start=1e-12)
+    flat = forecast(X, y, depth=12, start_scale=1e-12)
     assert words.first(flat) == "No component is half learnt within this range."
     draw.svg(forecast_figures.figures(flat)["timetable"])

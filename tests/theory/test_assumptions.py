@@ -131,3 +131,26 @@ def test_memory_does_not_grow_with_the_number_of_examples(monkeypatch):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [0.1, 3.0])
+def test_every_line_scales_as_it_must(scale):
+    """TrΣ/d as the square of the inputs, TrΣ²/d as the fourth power, ratios not at all; with few examples."""
+    x = np.random.default_rng(2).normal(size=(12, 8))
+    plain, scaled = check(x), check(scale * x)
+    assert scaled.trace == pytest.approx(scale**2 * plain.trace)
+    assert scaled.largest == pytest.approx(scale**2 * plain.largest)
+    assert scaled.spread == pytest.approx(scale**4 * plain.spread)
+    for name in ("‖mean‖²·d/TrΣ", "‖Σ‖·d/TrΣ"):
+        one, two = (next(line for line in report.lines if line.name == name) for report in (plain, scaled))
+        assert one.value == pytest.approx(two.value)
+
+
+def test_what_each_line_allows():
+    report = check(np.random.default_rng(3).normal(size=(50, 8)))
+    allowed = {line.name: line.allowed for line in report.lines}
+    assert allowed["TrΣ/d"] == pytest.approx(1.1)
+    assert allowed["‖Σ‖·d/TrΣ"] == 10.0
+    assert allowed["‖mean‖²·d/TrΣ"] == pytest.approx(2 * 8 / 50 + 0.1)
+    for line in report.lines[3:]:
+        assert line.allowed == pytest.approx(2 * line.reference)

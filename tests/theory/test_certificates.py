@@ -254,3 +254,11 @@ def test_reports_name_what_fails():
 def test_wrong_use(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("step_size", [None, 0.1])
+def test_without_a_margin_no_rate_is_promised(step_size):
+    report = c.certify([np.eye(2), np.eye(2)], 10 * np.eye(2), step_size=step_size)
+    assert report.margin < 0
+    assert report.rate == 0.0
+    assert np.all(report.envelope([0.0, 1.0]) == np.inf)

@@ -160,3 +160,14 @@ def test_wrong_use():
         circulation(gradient, np.eye(2), np.eye(2), np.ones((2, 3)))
     with pytest.raises(ValueError, match="nodes must be a whole number of at least 1; got 0"):
         circulation(gradient, np.eye(2), np.eye(2), np.eye(2), nodes=0)
+
+
+def test_the_error_is_how_much_the_value_moved():
+    turn = lambda W: np.array([[-np.exp(W[0, 1]), np.sin(W[0, 0])]])  # noqa: E731
+    corner, A, B = np.zeros((1, 2)), np.array([[1.0, 0.3]]), np.array([[0.2, 1.5]])
+    forwards, backwards = circulation(turn, corner, A, B, nodes=1), circulation(turn, corner, B, A, nodes=1)
+    finer = circulation(turn, corner, A, B, nodes=2)
+    assert forwards.value == pytest.approx(-backwards.value)
+    assert forwards.error == pytest.approx(backwards.error)
+    assert forwards.error > 0
+    assert finer.error == pytest.approx(abs(finer.value - forwards.value))

@@ -92,3 +92,13 @@ def test_refusals():
         trajectory(1.0, 1.0, 0.1, 2.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="depth must be at least 2"):
         log_ratio(1.0, 1.0, 0.5, 0.1, 1)
+
+
+def test_a_value_at_or_past_its_escape_is_refused_among_others_too():
+    escape = float(escape_time(2.0, 0.5, 3))
+    for alignment in (2.0, [0.1, 2.0], [2.0, -1.0]):
+        with pytest.raises(ValueError, match="must lie before a value escapes"):
+            trajectory(escape, alignment, 0.5, 3)
+        with pytest.raises(ValueError, match="must lie before a value escapes"):
+            trajectory(2 * escape, alignment, 0.5, 3)
+        assert np.all(np.isfinite(trajectory(escape * (1 - 1e-9), alignment, 0.5, 3)))

@@ -146,3 +146,8 @@ def test_amplified_low_components_make_stopping_gain_more_within_a_budget_only()
 def test_what_is_wrong_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_nothing_is_gained_where_nothing_is_left():
+    assert theory.Stopping(3.0, 0.0, 0.0).gain == 0.0
+    assert theory.Stopping(3.0, 1.0, 4.0).gain == 0.75

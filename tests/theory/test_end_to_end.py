@@ -316,3 +316,29 @@ def test_balanced_split(n, outputs, inputs, data, seed):
     assert [X.shape for X in layers] == [(b, a) for a, b in pairwise(widths)]
     assert np.abs(layered.product(layers) - W).max() <= 1e-12
     assert layered.unbalancedness(layers) <= 1e-12
+
+
+def test_symmetric_flow_from_lists_and_from_what_is_not_finite():
+    target = np.array([[2.0, 0.5], [0.5, 1.0]])
+    start = [[0.1, 0.0], [0.0, 0.2]]
+    gradient = lambda W: W - target  # noqa: E731
+    listed, arrayed = (trajectory_symmetric([0.0, 1.0], W, gradient) for W in (start, np.array(start)))
+    np.testing.assert_array_equal(listed, arrayed)
+    with pytest.raises(ValueError, match="Ws0 must be finite; got nan"):
+        trajectory_symmetric([0.0, 1.0], [[np.nan, 0.0], [0.0, 1.0]], gradient)
+
+
+def test_a_large_map_of_low_rank_fits_through_a_narrow_layer():
+    """Rounding grows with the size of the map; what it leaves beyond the rank counts as zero."""
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 300))
+    made = layered.balanced(W, (300, 5, 300))
+    np.testing.assert_allclose(layered.product(made), W, atol=1e-10 * np.abs(W).max())
+    with pytest.raises(ValueError, match="widths must be at least the rank of W"):
+        layered.balanced(W, (300, 1, 300))
+
+
+@pytest.mark.parametrize("rank", [-1, 3, 1.5, True])
+def test_an_impossible_rank_is_refused(rank):
+    with pytest.raises(ValueError, match="rank must be a whole number of at least 0 and at most 2"):
+        field(np.eye(2), np.eye(2), 2, rank=rank)

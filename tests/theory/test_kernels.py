@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 from lineament.theory import kernels, twin
 from lineament.theory.activations import NAMED, Activation, piecewise_linear, resolve
@@ -297,3 +298,35 @@ def test_expansion_in_closed_form():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_derivative_of_a_callable_takes_numbers_and_lists_and_is_finite_at_a_kink():
+    phi = resolve(lambda z: np.minimum(z, 1.0))
+    (kink,) = phi.kinks
+    assert kink == pytest.approx(1.0, abs=1e-9)
+    assert phi.derivative(0.5) == pytest.approx(1.0)
+    np.testing.assert_allclose(phi.derivative([-3.0, 0.0, 2.0]), [1.0, 1.0, 0.0], atol=1e-9)
+    at = phi.derivative(np.array([kink]))
+    assert 0 <= at[0] <= 1
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_kinks_on_one_side_of_zero(mirrored):
+    """E min(g, 1), E min(g, 1)² and the like in closed form, where u = v and where u, v are independent."""
+    sign = -1.0 if mirrored else 1.0
+    phi = Activation(lambda z: sign * np.minimum(sign * z, 1.0), lambda z: (sign * z < 1) * 1.0, (sign,))
+    below, density = ndtr(1.0), np.exp(-0.5) / np.sqrt(2 * np.pi)
+    mean, square = (1 - below) - density, (1 - below) + below - density
+    apart, same = (quadrature_dual(phi, 1.0, 1.0, c) for c in (0.0, 1.0))
+    assert apart.value == pytest.approx(mean**2, abs=1e-10)
+    assert apart.slope == pytest.approx(below**2, abs=1e-10)
+    assert same.value == pytest.approx(square, abs=1e-10)
+    assert same.slope == pytest.approx(below, abs=1e-10)
+
+
+def test_quadrature_at_a_large_deviation_tends_to_the_sign():
+    """tanh(sg) → sign g: (2/π) arcsin ρ, with an error of order 1/s; beyond the largest deviation it is refused."""
+    s = 800.0
+    assert quadrature_dual("tanh", s**2, s**2, 0.5 * s**2).value == pytest.approx(1 / 3, abs=2 / s)
+    with pytest.raises(ValueError, match=r"s must be .* at most 1000"):
+        quadrature_dual("tanh", 1e8, 1.0, 0.0)

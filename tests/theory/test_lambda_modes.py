@@ -302,3 +302,26 @@ def test_final_singular_values_multiply_and_subtract_to_what_is_conserved():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_one_bad_entry_among_good_ones_is_refused():
+    for call, message in (
+        (lambda: trajectory([1.0, -1.0, 2.0], 1.0, 0.1, 0.0), r"t must be .* got -1 at entry \(1,\)"),
+        (lambda: trajectory(1.0, [1.0, np.inf], 0.1, 0.0), r"target must be .* got inf at entry \(1,\)"),
+        (lambda: laziness(1.0, 0.1, 0.0, [0.1, 0.0]), r"change must be .* got 0 at entry \(1,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_no_mode_passes_its_start_or_its_target():
+    """Late, early, and for starts within a rounding of the target, at every scale."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    target = rng.choice([-1.0, 1.0], n) * 10 ** rng.uniform(-6, 6, n)
+    near = target * (1 + rng.choice([-1, 1], n) * 10 ** rng.uniform(-16, 0, n))
+    start = np.where(rng.random(n) < 0.5, near, rng.choice([-1.0, 1.0], n) * 10 ** rng.uniform(-6, 6, n))
+    balance, t = 10 ** rng.uniform(-8, 6, n), 10 ** rng.uniform(-12, 6, n)
+    sigma = trajectory(t, target, start, balance)
+    assert np.all(sigma >= np.minimum(start, target))
+    assert np.all(sigma <= np.maximum(start, target))

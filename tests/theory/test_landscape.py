@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineament.theory.critical_points import classify_critical_point
+from lineament.theory.critical_points import _same_product, classify_critical_point
 from lineament.theory.landscape import (
     hessian,
     nonconvexity_segment,
@@ -250,3 +250,13 @@ def test_proposition_3_as_proved_in_the_notes_but_for_a_norm():
 def test_wrong_use(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_a_restart_keeps_the_product_and_lies_within_its_size(scale):
+    rng = np.random.default_rng(3)
+    layers = (scale * rng.normal(size=(4, 3)), scale * rng.normal(size=(5, 4)), scale * rng.normal(size=(2, 5)))
+    near = _same_product(layers, 0.1, rng)
+    moves = [np.linalg.norm(a - b) for a, b in zip(near, layers, strict=True)]
+    np.testing.assert_allclose(product(near), product(layers), atol=1e-9 * scale**3)
+    assert 0 < np.linalg.norm(moves) <= 0.1 * (1 + 1e-9)

@@ -120,3 +120,10 @@ def test_bad_sensing_is_refused():
         least_nuclear_sensing(A, [1.0])
     with pytest.raises(ValueError, match="accuracy"):
         least_nuclear_sensing(A, [1.0, 1.0], accuracy=0.0)
+
+
+def test_a_zero_among_the_values_changes_nothing_about_the_others():
+    found = least_nuclear_completion([0, 0, 1], [0, 1, 0], [1.0, 0.0, 0.5], (2, 2))
+    np.testing.assert_allclose(found.matrix[[0, 0, 1], [0, 1, 0]], [1.0, 0.0, 0.5], atol=1e-9)
+    assert found.norm > 1
+    assert found.gap <= 1e-5

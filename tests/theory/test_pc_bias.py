@@ -224,3 +224,10 @@ def test_the_paired_relu_update_tends_to_descent_and_the_printed_one_does_not():
 def test_what_is_wrong_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_error_matrix_from_lists_and_from_what_is_not_finite():
+    listed = theory.error_matrix([[1, 2]], [[2, 0], [0, 1]], [[1, 1]])
+    np.testing.assert_array_equal(listed, [[1.0, 1.0]])
+    with pytest.raises(ValueError, match="W must be finite; got nan"):
+        theory.error_matrix([[np.nan, 2.0]], np.eye(2), [[1.0, 1.0]])

@@ -170,8 +170,8 @@ def test_timetable_of_integers():
         (lambda: threshold_descent(2, 0.1, 0.9, 0.5, 0), "share must be a finite number above 0 and at most 1; got 0"),
         (lambda: threshold_descent(2, 0.1, 0.9, 0.5, depth=1.5), r"depth must be a number of at least 2; got 1\.5"),
         (lambda: threshold_descent(1, 0.1, 0.9, 0.5), "ratio must be a finite number above 1; got 1"),
-        (lambda: threshold_descent(2, 0.1, 0.9, 1e-6), "steps would be counted one by one"),
-        (lambda: threshold_descent(1 + 1e-7, 0.1, 0.9, 0.5, depth=2.01), "steps would be counted one by one"),
+        (lambda: threshold_descent(2, 0.1, 0.9, 1e-6), "step_size must be so large"),
+        (lambda: threshold_descent(1 + 1e-7, 0.1, 0.9, 0.5, depth=2.01), "step_size must be so large"),
         (
             lambda: windows(-1, 2, 0.1, 0.9, 0.5),
             "steps must be a whole number of at least 0 and at most 1000000; got -1",
@@ -180,7 +180,7 @@ def test_timetable_of_integers():
         (lambda: timetable_descent([1, 2], 0.1, 2, 0.6), r"step_size must be at most \(1/target\)\^\(2 − 2/depth\)"),
         (lambda: timetable_descent([1, 2], 1.5, 2, 0.1), r"start must be below its target; got 1\.5 and 1"),
         (lambda: timetable_descent([1, 2], 0.1, 1.5, 0.1), r"depth must be a number of at least 2; got 1\.5"),
-        (lambda: timetable_descent([1, 2], 1e-20, 4, 0.1), "steps would be counted one by one"),
+        (lambda: timetable_descent([1, 2], 1e-20, 4, 0.1), "step_size must be so large"),
     ],
 )
 def test_bad_arguments_are_named(call, words):

@@ -212,3 +212,13 @@ def test_timetable_of_a_start_past_the_first_fraction():
 def test_bad_arguments_are_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_the_ends_of_the_ranges():
+    for s in (0.5001, np.nextafter(0.5, 1)):
+        with pytest.raises(ValueError, match=r"s must be a finite number above 0 and at most 0\.5"):
+            threshold(2, 2, s, 0.9)
+    assert threshold(2, 2, 0.5, 0.9) > 0
+    with pytest.raises(ValueError, match="s must be at least 1e-300 target_i/target_j"):
+        is_incremental(1e-160, 1e150, 1e-155, 0.1, 0.9, 2)
+    assert is_incremental(1e-160, 1e140, 1e-155, 0.1, 0.9, 2) in (True, False)

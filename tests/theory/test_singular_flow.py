@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineament.theory import modes
 from lineament.theory.end_to_end import field, trajectory
 from lineament.theory.singular_flow import singular_flow
 
@@ -62,3 +63,10 @@ def test_wrong_use():
         singular_flow([0, 1], np.zeros((2, 2)), lambda W: W, 2)
     with pytest.raises(ValueError, match="square and of full rank"):
         _ = singular_flow([0, 1], np.diag([1.0, 0.5])[:, :1], lambda W: W, 2).sign_and_log_det
+
+
+def test_a_small_start_with_distinct_values_is_followed():
+    target = np.diag([2.0, 1.0])
+    found = singular_flow([0.0, 1.0], np.diag([1e-4, 5e-5]), lambda W: W - target, 2)
+    expected = modes.trajectory(2.0, [2.0, 1.0], [1e-4, 5e-5], 2)
+    np.testing.assert_allclose(np.exp(found.log_s[-1]), expected, rtol=1e-7)

@@ -119,3 +119,22 @@ def test_starts_of_the_wrong_determinant_are_refused():
 def test_wrong_use(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+def test_the_least_corner_is_attained(dimension):
+    """Observed residual e at (2, 2) alone: the determinant is positive for w₁₁ above 1/e, within e of the bound."""
+    for e in (0.01, 0.3, 0.9):
+        ell = e**2 / (2 * (dimension**2 - 1))
+        assert t.least_corner(ell, dimension) == pytest.approx(1 / e - e, rel=1e-12)
+        W = t.completion(dimension).values.copy()
+        W[1, 1], W[0, 0] = e, (1 + 1e-9) / e
+        assert t.loss(W) == pytest.approx(ell)
+        assert np.linalg.det(W) > 0
+        assert 1 / e - e <= W[0, 0] <= t.least_corner(ell, dimension) + e + 1e-6
+    assert t.least_corner(1.0, dimension) == 0.0
+
+
+def test_constants_refuse_an_unknown_norm():
+    with pytest.raises(ValueError, match="norm must be one of"):
+        t.constants(2, "taxicab")  # type: ignore[arg-type]

@@ -455,3 +455,23 @@ def test_bad_input_is_refused(change, message):
     assert two_layer.trajectory(**good).shape == (2, 3)
     with pytest.raises(ValueError, match=message):
         two_layer.trajectory(**{**good, **change})
+
+
+def test_overlaps_below_the_rounding_of_a_rough_start_count_as_zero():
+    """A violation beyond 1e-10, which a looser tolerance allows, blurs overlaps by itself and no less."""
+    assert riccati.staircase(np.array([[0.5e-8], [1.0]]), 1e-8, 2)[1] == [1]
+    assert riccati.staircase(np.array([[2e-8], [1.0]]), 1e-8, 2)[1] == [0]
+
+
+def test_rounding_grows_with_the_weights_of_elimination():
+    """The second row is a hundred times the first: what is left of it is known a hundred times less well."""
+    overlaps = np.array([[0.01, 0.0], [1.0, 5e-12], [0.0, 1.0]])
+    assert riccati.staircase(overlaps, 1e-13, 2)[1] == [0, 2]
+    overlaps[1, 1] = 2e-11
+    assert riccati.staircase(overlaps, 1e-13, 2)[1] == [0, 1]
+
+
+def test_the_balance_of_an_identity_before_a_zero_layer():
+    assert balance(np.eye(2), np.zeros((1, 2))) == pytest.approx((-1.0, 0.0))
+    assert balance(np.zeros((2, 3)), np.eye(2)) == pytest.approx((1.0, 0.0))
+    assert balance(1e-150 * np.eye(2), np.zeros((1, 2))).value == pytest.approx(-1e-300)

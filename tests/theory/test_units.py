@@ -137,3 +137,12 @@ def test_bad_input_is_refused(changed, message):
 def test_bad_time_is_refused(time):
     with pytest.raises(ValueError, match="time must be"):
         steps(time, 0.1, 2)
+
+
+def test_one_bad_entry_among_good_ones_is_refused():
+    for call, message in (
+        (lambda: steps([1.0, np.nan], 0.1, 2), r"time must be .* got nan at entry \(1,\)"),
+        (lambda: clock_rate([2.0, 0.5]), r"depth must be .* got 0.5 at entry \(1,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

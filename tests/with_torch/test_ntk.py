@@ -333,3 +333,12 @@ def test_a_quantised_part_is_refused_rather_than_left_out():
 def test_a_model_in_training_mode_is_refused(part, named):
     with pytest.raises(ValueError, match=rf"evaluation mode.*{named}.*call model\.eval\(\)"):
         ntk(nn.Sequential(nn.Linear(3, 2), part), torch.randn(4, 3))
+
+
+def test_a_derivative_of_exactly_zero_is_no_mistake():
+    """Dead units: the first layer moves nothing, and must not be reported as without a structured derivative."""
+    model = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)).double()
+    with torch.no_grad():
+        model[0].bias.fill_(-100.0)
+    x = draw(3, 4)
+    close(ntk(model, x), naive(model, x))

@@ -16,9 +16,9 @@ INTERRUPTED = 130
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib import metadata
+        from lineament.core.versions import version
 
-        typer.echo(f"lineament {metadata.version('lineament')}")
+        typer.echo(f"lineament {version('lineament')}")
         raise typer.Exit
 
 

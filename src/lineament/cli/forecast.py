@@ -1,5 +1,6 @@
 """`lineament forecast`: what a network will learn from a table, and when."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,14 +9,30 @@ import typer
 from .options import SeedOption, positive, refuse, whole, writable
 
 
+class Impute(StrEnum):
+    """How missing values are filled."""
+
+    median = "median"
+
+
 def forecast(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A .npz or .csv file, or a bundled data set such as diabetes.")
+        str,
+        typer.Argument(metavar="DATA", help="A file (.csv, .tsv, .npz, .parquet, .xlsx), or a bundled data set."),
     ],
     target: Annotated[
         str | None,
         typer.Option(metavar="COL", help="The column to predict: its name, or number.", show_default="the last"),
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLS", help="Feature columns to use, such as a,b,c.", show_default="all"),
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(metavar="COLS", help="Columns to leave out, such as a,b.")] = None,
+    impute: Annotated[
+        Impute | None, typer.Option(help="Fill missing values, instead of leaving their rows out.")
+    ] = None,
+    scale_target: Annotated[bool, typer.Option("--scale-target", help="Scale the target to deviation 1.")] = False,
     depth: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Layers of the network.")] = 2,
     start: Annotated[float, typer.Option(parser=positive, metavar="SCALE", help="Scale of the start.")] = 1e-3,
     lr: Annotated[
@@ -35,9 +52,9 @@ def forecast(
 ) -> None:
     """Forecast what a deep linear network will learn from a table, and when, before it is trained.
 
-    Features are centred and standardised, targets centred; words as targets name classes. Rows with missing values and
-    constant columns are left out, and it is said so. The exit code is 0 whatever training shows: a forecast that
-    differs is a finding.
+    Features are centred and standardised, targets centred. Words as targets name classes; columns of words become one
+    column for each word. Rows with missing values and constant columns are left out, and it is said so. The exit code
+    is 0 whatever training shows: a forecast that differs is a finding.
     """
     if out is not None:
         writable("--out", out)
@@ -45,10 +62,14 @@ def forecast(
     from lineament.forecasting import forecast_table
 
     try:
-        table = tables.read(data, target)
-        made = forecast_table(
-            table, depth=depth, start=start, lr=lr, steps=steps, whiten=whiten, classes=classes or None, seed=seed
+        used, dropped = _names(columns), _names(drop)
+        table = tables.read(
+            data, target, use=used, drop=dropped, impute="median" if impute else None, classes=classes or None
         )
+        made = forecast_table(
+            table, depth=depth, start_scale=start, step_size=lr, steps=steps, whiten=whiten, classes=classes or None,
+            scale_target=scale_target, seed=seed,
+        )  # fmt: skip
     except ValueError as error:
         refuse("DATA", str(error))
     run = None
@@ -57,11 +78,14 @@ def forecast(
         from lineament.forecasting import train as train_network
 
         batch.prepare()
-        run = train_network(made)
+        try:
+            run = train_network(made)
+        except ValueError as error:
+            refuse("--steps", str(error))
     if as_json:
-        from lineament.report import forecast_words
+        from lineament.report import forecast_json
 
-        typer.echo(forecast_words.to_json(made, run))
+        typer.echo(forecast_json.to_json(made, run))
     else:
         from lineament.report import forecast_console
 
@@ -69,8 +93,19 @@ def forecast(
     if out is not None:
         from lineament.report import forecast_page
 
-        named = {"target": target, "depth": depth, "start": start, "lr": lr, "steps": steps, "whiten": whiten}
+        named: dict[str, object] = {
+            "target": target,
+            "columns": ",".join(used) or None,
+            "drop": ",".join(dropped) or None,
+        }
+        named |= {"impute": "median" if impute else None, "scale-target": scale_target, "depth": depth}
+        named |= {"start": start, "lr": lr, "steps": steps, "whiten": whiten}
         named |= {"classes": classes, "train": train, "seed": seed}
         page = forecast_page.write(out, made, run, forecast_page.command_line(data, named))
         if not as_json:
             typer.echo(page)
+
+
+def _names(given: list[str] | None) -> tuple[str, ...]:
+    """Names of columns, separated by commas or given one by one."""
+    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())

@@ -12,10 +12,10 @@ import operator
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from numbers import Real
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Layers = tuple[Array, ...]
@@ -24,7 +24,7 @@ Word = TypeVar("Word", bound=str)
 
 def real(
     name: str,
-    value: ArrayLike,
+    value: Any,
     *,
     least: float | None = None,
     above: float | None = None,
@@ -54,7 +54,7 @@ def real(
     return array
 
 
-def number(name: str, value: ArrayLike, **bounds: Any) -> float:
+def number(name: str, value: Any, **bounds: Any) -> float:
     """Return one real number; the bounds are those of :func:`real`."""
     array = real(name, value, **bounds)
     if array.ndim:
@@ -62,7 +62,7 @@ def number(name: str, value: ArrayLike, **bounds: Any) -> float:
     return float(array)
 
 
-def count(name: str, value: SupportsIndex, least: int = 1, most: int | None = None) -> int:
+def count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
     """Return a whole number between two bounds, both allowed."""
     limits = f"a whole number of at least {least}" + (f" and at most {most}" if most is not None else "")
     try:
@@ -74,14 +74,14 @@ def count(name: str, value: SupportsIndex, least: int = 1, most: int | None = No
     return n
 
 
-def counts(name: str, value: Sequence[int], least: int = 1) -> tuple[int, ...]:
+def counts(name: str, value: Any, least: int = 1) -> tuple[int, ...]:
     """Return a row of whole numbers, such as the widths of a network."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) != 1:
         raise ValueError(f"{name} must be a row of whole numbers; got {_shown(value)}")
     return tuple(count(f"{name}[{i}]", entry, least) for i, entry in enumerate(value))
 
 
-def vector(name: str, value: ArrayLike, size: int | None = None, **bounds: Any) -> Array:
+def vector(name: str, value: Any, size: int | None = None, **bounds: Any) -> Array:
     """Return a vector of at least one number, or of exactly `size`; the bounds are those of :func:`real`."""
     array = real(name, value, **bounds)
     if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
@@ -89,7 +89,7 @@ def vector(name: str, value: ArrayLike, size: int | None = None, **bounds: Any) 
     return array
 
 
-def rising(name: str, value: ArrayLike, size: int | None = None, *, strictly: bool = True, **bounds: Any) -> Array:
+def rising(name: str, value: Any, size: int | None = None, *, strictly: bool = True, **bounds: Any) -> Array:
     """Return a vector that rises, without repeats if `strictly`."""
     array = vector(name, value, size, **bounds)
     gaps = np.diff(array)
@@ -99,7 +99,7 @@ def rising(name: str, value: ArrayLike, size: int | None = None, *, strictly: bo
     return array
 
 
-def indices(name: str, value: ArrayLike, length: int, size: int) -> NDArray[np.int64]:
+def indices(name: str, value: Any, length: int, size: int) -> NDArray[np.int64]:
     """Return so many whole numbers from 0 to size − 1."""
     array = vector(name, value, length, least=0, below=size)
     if np.asarray(value).dtype.kind not in "iu":
@@ -107,7 +107,7 @@ def indices(name: str, value: ArrayLike, length: int, size: int) -> NDArray[np.i
     return array.astype(np.int64)
 
 
-def matrices(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+def matrices(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
     """Return a finite matrix, or a stack of them along leading axes; of the given shape, if one is given."""
     array = _floats(name, value)
     if array.ndim < 2 or 0 in array.shape:
@@ -120,7 +120,7 @@ def matrices(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) 
     return array
 
 
-def matrix(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+def matrix(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
     """Return one finite matrix of at least one row and column; of the given shape, if one is given."""
     array = matrices(name, value, shape)
     if array.ndim != 2:
@@ -128,7 +128,7 @@ def matrix(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) ->
     return array
 
 
-def square(name: str, value: ArrayLike) -> Array:
+def square(name: str, value: Any) -> Array:
     """Return a square matrix, or a stack of them."""
     array = matrices(name, value)
     if array.shape[-1] != array.shape[-2]:
@@ -136,7 +136,7 @@ def square(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def examples(name: str, value: ArrayLike, least: int = 1) -> np.ndarray:
+def examples(name: str, value: Any, least: int = 1) -> np.ndarray:
     """Return a matrix of examples in the real type it comes in, not yet looked at: it may be too large to convert."""
     array = numeric(name, value)
     if array.ndim != 2 or len(array) < least or array.shape[1] == 0:
@@ -144,7 +144,7 @@ def examples(name: str, value: ArrayLike, least: int = 1) -> np.ndarray:
     return array
 
 
-def labels(name: str, value: ArrayLike, examples: int) -> Array:
+def labels(name: str, value: Any, examples: int) -> Array:
     """Return finite labels of so many examples, (n,) or (n, k)."""
     y = real(name, value)
     if y.ndim not in (1, 2) or len(y) != examples or 0 in y.shape:
@@ -152,7 +152,7 @@ def labels(name: str, value: ArrayLike, examples: int) -> Array:
     return y
 
 
-def classes(name: str, value: ArrayLike) -> np.ndarray:
+def classes(name: str, value: Any) -> np.ndarray:
     """Return names or numbers of classes, of any shape: whole numbers, truth values or text."""
     if _masked(value):
         raise ValueError(f"{name} must be classes without a mask; got masked entries")
@@ -166,7 +166,7 @@ def classes(name: str, value: ArrayLike) -> np.ndarray:
     return array
 
 
-def layers(value: Sequence[ArrayLike], name: str = "layers") -> Layers:
+def layers(value: Any, name: str = "layers") -> Layers:
     """Return layers (W_1, …, W_n), first layer first, as matrices that can be multiplied: W_j is (d_j, d_{j−1})."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
         raise ValueError(f"{name} must be a sequence of at least one matrix; got {_shown(value)}")
@@ -180,7 +180,7 @@ def layers(value: Sequence[ArrayLike], name: str = "layers") -> Layers:
     return found
 
 
-def together(**arrays: Array) -> tuple[int, ...]:
+def together(**arrays: Array | np.floating) -> tuple[int, ...]:
     """Return the shape that arrays broadcast to."""
     try:
         return np.broadcast_shapes(*(array.shape for array in arrays.values()))
@@ -189,7 +189,7 @@ def together(**arrays: Array) -> tuple[int, ...]:
         raise ValueError(f"{', '.join(arrays)} must be of shapes that broadcast; got {shapes}") from None
 
 
-def one_of(name: str, value: Word, allowed: Collection[Word], besides: str = "") -> Word:
+def one_of(name: str, value: Any, allowed: Collection[Word], besides: str = "") -> Word:
     """Return a word that is among those allowed; `besides` names what else the caller would take."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(map(repr, allowed)) + (f" or {besides}" if besides else "")
@@ -197,14 +197,14 @@ def one_of(name: str, value: Word, allowed: Collection[Word], besides: str = "")
     return value
 
 
-def truth(name: str, value: bool) -> bool:
+def truth(name: str, value: Any) -> bool:
     """Return a truth value."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {_shown(value)}")
     return bool(value)
 
 
-def function(name: str, value: Callable[..., Any]) -> Callable[..., Any]:
+def function(name: str, value: Any) -> Callable[..., Any]:
     """Return something that can be called."""
     if not callable(value):
         raise ValueError(f"{name} must be a function; got {_shown(value)}")
@@ -218,7 +218,7 @@ def instance(name: str, value: Any, kind: type) -> Any:
     return value
 
 
-def numeric(name: str, value: ArrayLike) -> np.ndarray:
+def numeric(name: str, value: Any) -> np.ndarray:
     """Return an array of real numbers in the type it comes in, its values not yet looked at."""
     if type(value) is float:
         return np.array(value)
@@ -240,7 +240,7 @@ def numeric(name: str, value: ArrayLike) -> np.ndarray:
     raise ValueError(f"{name} must be real numbers; got {_shown(value)}")
 
 
-def _floats(name: str, value: ArrayLike) -> Array:
+def _floats(name: str, value: Any) -> Array:
     """The argument as float64, its values not yet looked at."""
     array = numeric(name, value)
     return array if array.dtype == np.float64 else array.astype(np.float64)
@@ -266,7 +266,7 @@ def _range(
     return f"{article}{'' if infinite else 'finite '}{plain}{' ' + bounds if bounds else ''}"
 
 
-def _first(array: Array, bad: NDArray[np.bool_]) -> str:
+def _first(array: Array, bad: Any) -> str:
     """The first bad entry, and where it is."""
     where = tuple(int(i) for i in np.argwhere(bad)[0]) if array.ndim else ()
     return f"{array[where]:g}" + (f" at entry {where}" if where else "")

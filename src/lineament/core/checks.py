@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from . import arguments
 
 
-def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
+def real_array(name: str, value: Any, ndim: int) -> jax.Array:
     """Return `value` as a floating-point array of the asked dimension, all of it finite.
 
     Values inside a transformation such as `vmap` cannot be looked at; only their shape is checked.
@@ -26,7 +27,7 @@ def real_array(name: str, value: ArrayLike, ndim: int) -> jax.Array:
     return array
 
 
-def floating(name: str, value: ArrayLike) -> jax.Array:
+def floating(name: str, value: Any) -> jax.Array:
     """Return `value` as a floating-point array of any shape; integers are converted, nothing else is."""
     array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
     if not jnp.issubdtype(array.dtype, jnp.floating):
@@ -36,7 +37,7 @@ def floating(name: str, value: ArrayLike) -> jax.Array:
     return array
 
 
-def matrices(name: str, value: ArrayLike) -> jax.Array:
+def matrices(name: str, value: Any) -> jax.Array:
     """Return a floating-point matrix, or a stack of them along leading axes; its values are not looked at."""
     array = floating(name, value)
     if array.ndim < 2 or 0 in array.shape:
@@ -44,7 +45,7 @@ def matrices(name: str, value: ArrayLike) -> jax.Array:
     return array
 
 
-def matrix(name: str, value: ArrayLike) -> jax.Array:
+def matrix(name: str, value: Any) -> jax.Array:
     """Return one floating-point matrix; its values are not looked at."""
     array = matrices(name, value)
     if array.ndim != 2:
@@ -52,7 +53,7 @@ def matrix(name: str, value: ArrayLike) -> jax.Array:
     return array
 
 
-def layers(value: Sequence[ArrayLike]) -> tuple[jax.Array, ...]:
+def layers(value: Any) -> tuple[jax.Array, ...]:
     """Return layers (W_1, …, W_n), first layer first, whose shapes (d_j, d_{j−1}) fit together."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) == 0:
         raise ValueError(f"layers must be a sequence of at least one matrix; got {value!r}")
@@ -63,7 +64,7 @@ def layers(value: Sequence[ArrayLike]) -> tuple[jax.Array, ...]:
     return matrices
 
 
-def columns(name: str, value: ArrayLike) -> jax.Array:
+def columns(name: str, value: Any) -> jax.Array:
     """Return `value` as a matrix of rows of examples; a vector becomes one column."""
     array = floating(name, value)
     return real_array(name, array[:, None] if array.ndim == 1 else array, 2)
@@ -80,7 +81,7 @@ def same_length(**named: jax.Array) -> None:
         raise ValueError(f"{' and '.join(named)} must hold at least one example; got none")
 
 
-def positive(name: str, value: ArrayLike | Sequence[float]) -> None:
+def positive(name: str, value: Any) -> None:
     """Refuse anything but positive finite numbers."""
     if isinstance(value, Tracer):
         return
@@ -128,7 +129,7 @@ def rising(name: str, value: ArrayLike) -> np.ndarray:
     return array
 
 
-def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
     """Refuse a word that is not among those allowed."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

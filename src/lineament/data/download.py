@@ -18,6 +18,9 @@ from .cifar import coarse_records
 
 TIMEOUT = 60
 PIECE = 1 << 20
+LARGEST = 256 * 2**20
+"""Bytes of a download, and of a file unpacked from one; the largest of the catalogue, CIFAR-10's archive, has 163 MiB."""
+
 Progress = Callable[[str, int, int | None], None]
 
 
@@ -27,7 +30,7 @@ class File:
 
     Attributes:
         path: Where it lies in the data folder.
-        digest: Its checksum, as "sha256:…", "sha1:…" or "md5:…": the strongest that is published.
+        digest: Its checksum, as "sha256:…" or "sha1:…": the strongest that is published.
         url: Where it is downloaded from, or the archive (.tar.gz) that holds it.
         member: Its name in the archive.
         coarse: The coarse class whose records alone are kept, for parts of CIFAR-100.
@@ -108,11 +111,20 @@ def _receive(url: str, content: IO[bytes], progress: Progress | None) -> None:
     with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
         length = answer.headers.get("Content-Length")
         done = 0
+        _refuse_large(url, int(length or 0))
         while piece := answer.read(PIECE):
             content.write(piece)
             done += len(piece)
+            _refuse_large(url, done)
             if progress is not None:
                 progress(url, done, int(length) if length else None)
+
+
+def _refuse_large(origin: str, size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(
+            f"{origin} must have at most {LARGEST >> 20} MiB; got {size >> 20} MiB or more: not the original"
+        )
 
 
 def _unpack(url: str, content: IO[bytes], files: list[File], root: Path) -> list[Path]:
@@ -125,6 +137,7 @@ def _unpack(url: str, content: IO[bytes], files: list[File], root: Path) -> list
         with tarfile.open(fileobj=content, mode="r:gz") as archive:
             for entry in archive:
                 for file in by_member.pop(entry.name, []):
+                    _refuse_large(f"{url}: {entry.name}", entry.size)
                     stream = archive.extractfile(entry)
                     raw = b"" if stream is None else stream.read()
                     placed.append(file.place(root, raw if file.coarse is None else coarse_records(raw, file.coarse)))

@@ -15,7 +15,7 @@ from .mnist import SHA256, small_digits
 _CIFAR10 = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 _CIFAR100 = "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-_FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
+_FASHION = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/b2617bb6d3ffa2e429640350f613e3291e10b141/data/fashion/"
 _KRIZHEVSKY = "Krizhevsky, Learning multiple layers of features from tiny images, 2009"
 
 CIFAR10_FILES = tuple(
@@ -59,12 +59,12 @@ CATS_DOGS_FILES = tuple(
 )
 _MNIST_FILES = tuple(File(f"mnist/{name}", f"sha256:{digest}", f"{_MNIST}{name}") for name, digest in SHA256.items())
 _FASHION_FILES = tuple(
-    File(f"fashion-mnist/{name}", f"md5:{digest}", f"{_FASHION}{name}")
+    File(f"fashion-mnist/{name}", f"sha256:{digest}", f"{_FASHION}{name}")
     for name, digest in (
-        ("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
-        ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
-        ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
-        ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
+        ("train-images-idx3-ubyte.gz", "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+        ("train-labels-idx1-ubyte.gz", "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+        ("t10k-images-idx3-ubyte.gz", "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+        ("t10k-labels-idx1-ubyte.gz", "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
     )
 )
 _GAS_FILES = (

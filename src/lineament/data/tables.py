@@ -1,13 +1,12 @@
-"""Tables of examples: an .npz archive, a .csv file read in pieces, or a bundled data set, as a stream of chunks.
+"""Tables of examples, from files, arrays, data frames or bundled data sets, as a stream of chunks.
 
-A chunk is a pair (features, targets) of a bounded number of rows. Nothing here holds a CSV file as a whole, so that a
-table of any length can be summed up by its moments.
+A chunk is a pair (features, targets) of a bounded number of rows. Nothing here holds a text file as a whole, so that a
+table of any length can be summed up by its moments. What a column holds is found in a pass over the whole table first.
 """
 
 import difflib
-import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,13 +14,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from . import archives, columns, delimited
+from .columns import Column, Impute
+from .labels import canonical, printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
 Chunk = tuple[NDArray[Any], NDArray[Any]]
 
-CELLS = 1 << 20
-"""Numbers in one chunk: 8 MiB in float64, whatever the number of columns."""
+MOST_COLUMNS = 5000
+"""Columns of numbers, after words have become columns: their covariance must fit the memory."""
 
 BUNDLED = {
     "breast-cancer": ("load_breast_cancer", True),
@@ -33,7 +36,10 @@ BUNDLED = {
 }
 """The data sets that come with scikit-learn: their loader, and whether the target names a class."""
 
-ENDINGS = (".npz", ".csv", ".csv.gz")
+FRAMES = {".parquet": ("read_parquet", "pyarrow"), ".xlsx": ("read_excel", "openpyxl")}
+"""Files that are read as a whole: pandas' reader, and the package that it needs."""
+
+ENDINGS = (".npz", *FRAMES, *delimited.ENDINGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,29 +63,47 @@ class Table:
     notices: tuple[str, ...] = field(default=())
 
 
-def read(source: str | Path, target: str | None = None) -> Table:
+def read(
+    source: str | Path,
+    target: str | None = None,
+    *,
+    use: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    impute: Impute | None = None,
+    classes: bool | None = None,
+) -> Table:
     """Open a table by the path of a file or the name of a bundled data set.
 
+    Columns of words become one column for each word, named `column=word`.
+
     Args:
-        source: a path that ends in .npz, .csv or .csv.gz, or one of `BUNDLED`.
+        source: a path that ends in one of `ENDINGS`, or one of `BUNDLED`.
         target: the column to be predicted, by its name or its number from 0 (negative from the end); by default the
-            last column of a CSV file or of a single matrix. An archive with features and targets needs none.
+            last column of a file or of a single matrix. An archive with features and targets needs none.
+        use: the feature columns to use; by default all.
+        drop: columns to leave out.
+        impute: "median" fills missing numbers by the median of their column, and missing words by the most frequent;
+            by default rows that miss a value are left out.
+        classes: take a target of numbers as names of classes.
 
     Raises:
-        ValueError: if there is no such file, data set or column, or it cannot be read as a table of numbers.
+        ValueError: if there is no such file, data set or column, or it cannot be read as a table.
     """
     path, name = Path(source), str(source)
     if name in BUNDLED and not path.is_file():
         if target is not None:
             raise ValueError(f"the bundled data set {name!r} has its own target; leave the target {target!r} out")
-        return _bundled(name)
+        return _selected(_bundled(name), use, drop)
     if not name.lower().endswith(ENDINGS):
-        if path.is_file():
-            raise ValueError(f"{name!r} is no table that can be read; its name must end in {', '.join(ENDINGS)}")
         _refuse_unknown(name)
     if not path.is_file():
         raise ValueError(f"there is no file {name!r}; check the path")
-    return _archive(path, target) if name.lower().endswith(".npz") else _csv(path, target)
+    if name.lower().endswith(".npz"):
+        return _selected(_archive(path, target), use, drop)
+    choose = _Choice(target, tuple(use), tuple(drop), impute, classes)
+    if path.suffix.lower() in FRAMES:
+        return frame(_whole(path), printable(name), choose)
+    return _text(path, choose)
 
 
 def arrays(X: NDArray[Any], y: NDArray[Any], name: str = "arrays") -> Table:
@@ -88,16 +112,14 @@ def arrays(X: NDArray[Any], y: NDArray[Any], name: str = "arrays") -> Table:
     Features of more than two dimensions, such as images, are flattened.
     """
     X, y = _plain(np.asarray(X)), _plain(np.asarray(y))
-    if X.ndim < 2 or 0 in X.shape:
-        raise ValueError(f"X must be a table of examples by columns; got shape {X.shape}")
-    if y.ndim not in (1, 2) or 0 in y.shape:
-        raise ValueError(f"y must hold one target, or a row of targets, for each example; got shape {y.shape}")
-    if len(X) != len(y):
-        raise ValueError(f"X and y must have equally many rows; got {len(X)} and {len(y)}")
+    _refuse_shapes(X, y)
     if not (np.issubdtype(X.dtype, np.number) or X.dtype == bool) or np.iscomplexobj(X):
-        raise ValueError(f"X must hold real numbers, not {X.dtype}; encode other columns as numbers, or drop them")
+        raise ValueError(f"X must hold real numbers; got {X.dtype}: encode other columns as numbers, or drop them")
+    if y.dtype.kind in "mMc":
+        raise ValueError(f"y must hold real numbers or names of classes; got {y.dtype}")
     X = X.reshape(len(X), -1)
-    rows = max(1, CELLS // X.shape[1])
+    _refuse_wide(X.shape[1], name)
+    rows = max(1, delimited.CELLS // X.shape[1])
 
     def chunks() -> Iterator[Chunk]:
         for i in range(0, len(X), rows):
@@ -105,6 +127,180 @@ def arrays(X: NDArray[Any], y: NDArray[Any], name: str = "arrays") -> Table:
 
     targets = ("y",) if y.ndim == 1 else tuple(f"y{k}" for k in range(y.shape[1]))
     return Table(name, tuple(f"x{j}" for j in range(X.shape[1])), targets, None, chunks)
+
+
+def _refuse_shapes(X: NDArray[Any], y: NDArray[Any]) -> None:
+    if X.ndim < 2 or 0 in X.shape:
+        raise ValueError(f"X must be a table of examples by columns; got shape {X.shape}")
+    if y.ndim not in (1, 2) or 0 in y.shape:
+        raise ValueError(f"y must hold one target, or a row of targets, for each example; got shape {y.shape}")
+    if len(X) != len(y):
+        raise ValueError(f"X and y must have equally many rows; got {len(X)} and {len(y)}")
+
+
+def _refuse_wide(number: int, source: str) -> None:
+    if number > MOST_COLUMNS:
+        raise ValueError(
+            f"{source!r} must have at most {MOST_COLUMNS} feature columns; got {number}. Name those to use (--columns)"
+        )
+
+
+def joined(X: Any, y: Any, name: str = "arrays") -> Table:
+    """A table of features and targets in memory; the columns of a data frame may hold words, and keep their names."""
+    if not hasattr(X, "columns"):
+        return arrays(np.asarray(X), np.asarray(y), name)
+    seen, _ = columns.survey([str(column) for column in X.columns], [X], None)
+    encoder = _Encoder(tuple(column.feature(name, None) for column in seen))
+    table = arrays(encoder.encode(X), np.asarray(y), name)
+    return replace(table, features=encoder.names, notices=encoder.notices)
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """All feature columns of a table."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for column in self.columns for name in column.names)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return tuple(_one_hot(column) for column in self.columns if column.levels is not None)
+
+    def encode(self, piece: "pd.DataFrame") -> NDArray[np.float64]:
+        """Rows of a data frame as numbers."""
+        parts = [column.encode(piece.iloc[:, j]) for j, column in enumerate(self.columns)]
+        return np.concatenate([np.zeros((len(piece), 0)), *parts], axis=1)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What of a table is wanted; see `read`."""
+
+    target: str | None = None
+    use: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    impute: Impute | None = None
+    classes: bool | None = None
+
+    def places(self, names: list[str], source: str) -> list[int]:
+        """The places of the columns that are read: features first, then the target."""
+        left_out = _places(names, self.drop, source)
+        known = [j for j in range(len(names)) if j not in left_out]
+        if len(known) < 2:
+            shown = [printable(names[j]) for j in known]
+            raise ValueError(f"{source!r} must have at least two columns, features and a target; got {shown}")
+        target = known[_place([names[j] for j in known], self.target, source)]
+        wanted = _places(names, self.use, source) or known
+        features = [j for j in wanted if j in known and j != target]
+        _refuse_wide(len(features), source)
+        return [*features, target]
+
+
+def frame(data: "pd.DataFrame", name: str = "data frame", choose: _Choice = _Choice()) -> Table:  # noqa: B008
+    """A table of a data frame, whose columns may hold numbers, truth values or words."""
+    names = [str(column) for column in data.columns]
+    rows = max(1, delimited.CELLS // max(1, len(names)))
+
+    def pieces(chosen: list[int], texts: set[int]) -> Iterator["pd.DataFrame"]:
+        for i in range(0, len(data), rows):
+            yield data.iloc[i : i + rows, chosen]
+
+    return _encoded(name, names, choose, pieces, ())
+
+
+def _text(path: Path, choose: _Choice) -> Table:
+    try:
+        plan = delimited.layout(path)
+    except (ValueError, UnicodeError) as error:
+        raise ValueError(f"{str(path)!r} cannot be read as a table: {' '.join(str(error).split())}") from error
+    names, notices = list(plan.names), []
+    if not plan.header:
+        notices.append("the first line holds only numbers, so it was read as an example, not as names")
+    # What pandas and R write in front of every row unless told not to is its number or name, not a feature.
+    if plan.row_names or names[0] == "":
+        notices.append("the first column has no name over it and numbers or names the rows; it was left out")
+    if not plan.row_names and names[0] == "":
+        names[0] = "(rows)"
+        choose = replace(choose, drop=(*choose.drop, "(rows)"))
+
+    def pieces(chosen: list[int], texts: set[int]) -> Iterator["pd.DataFrame"]:
+        return delimited.pieces(path, plan, chosen, texts)
+
+    return _encoded(printable(str(path)), names, choose, pieces, tuple(notices))
+
+
+Pieces = Callable[[list[int], set[int]], Iterator["pd.DataFrame"]]
+
+
+def _encoded(source: str, names: list[str], choose: _Choice, pieces: Pieces, notices: tuple[str, ...]) -> Table:
+    """A table whose columns are looked at in a first pass, and encoded in every further one."""
+    chosen = choose.places(names, source)
+    seen, texts = _surveyed([names[j] for j in chosen], lambda texts: pieces(chosen, texts), chosen, choose, source)
+    encoder = _Encoder(tuple(column.feature(source, choose.impute) for column in seen[:-1]))
+    _refuse_wide(len(encoder.names), source)
+    numeric = not choose.classes and seen[-1].holds_numbers(source)
+
+    def chunks() -> Iterator[Chunk]:
+        for piece in pieces(chosen, texts):
+            yield encoder.encode(piece.iloc[:, :-1]), _target(piece.iloc[:, -1], numeric)
+
+    target = printable(names[chosen[-1]])
+    return Table(source, encoder.names, (target,), not numeric, chunks, notices + encoder.notices)
+
+
+def _surveyed(
+    names: Sequence[str],
+    pieces: Callable[[set[int]], Iterable["pd.DataFrame"]],
+    chosen: Sequence[int],
+    choose: _Choice,
+    source: str,
+) -> tuple[list[columns.Survey], set[int]]:
+    """What every column holds, and which must be read as text: the target, and all that hold words in any piece."""
+    texts = {chosen[-1]}
+    while True:
+        seen, rows = columns.survey(names, pieces(texts), choose.impute)
+        if rows == 0:
+            raise ValueError(f"{source!r} must hold examples; got names of columns alone")
+        wordy = {j for j, column in zip(chosen, seen, strict=True) if column.words} | texts
+        if wordy == texts:
+            return seen, texts
+        texts = wordy
+
+
+def _target(values: "pd.Series", numeric: bool) -> NDArray[Any]:
+    if numeric:
+        return columns.as_numbers(values)
+    return values.map(canonical, na_action="ignore").astype(object).to_numpy()
+
+
+def _one_hot(column: Column) -> str:
+    assert column.levels is not None
+    levels = ", ".join(map(printable, column.levels[:6])) + (", …" if len(column.levels) > 6 else "")
+    return (
+        f"column {printable(column.name)!r} holds words and became {len(column.levels)} columns of 0 and 1, one for "
+        f"each: {levels}"
+    )
+
+
+def _whole(path: Path) -> "pd.DataFrame":
+    """A file that pandas reads as a whole, if the package that it needs is there."""
+    import pandas as pd
+
+    reader, package = FRAMES[path.suffix.lower()]
+    try:
+        if path.suffix.lower() == ".xlsx":
+            archives.refuse_bomb(path)
+        data = getattr(pd, reader)(path)
+    except ImportError as error:
+        raise ValueError(
+            f"{str(path)!r} needs the package {package} to be read: install it with pip install 'lineament[tables]'"
+        ) from error
+    except Exception as error:  # the readers' errors have no common type
+        raise ValueError(f"{str(path)!r} cannot be read as a table: {' '.join(str(error).split())}") from error
+    return data
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
@@ -126,158 +322,61 @@ def _bundled(name: str) -> Table:
     return Table(name, features, targets, classes, table.chunks)
 
 
+def _archive(path: Path, target: str | None) -> Table:
+    held = archives.read_archive(path)
+    if len(held) != 1 or next(iter(held.values())).ndim != 2:
+        return arrays(*archives.pair(held, target, path), printable(str(path)))
+    (matrix,) = held.values()
+    names = [str(j) for j in range(matrix.shape[1])]
+    column = _place(names, target, str(path))
+    table = arrays(np.delete(matrix, column, axis=1), matrix[:, column], printable(str(path)))
+    return replace(table, features=tuple(np.delete(names, column)), targets=(names[column],))
+
+
+def _selected(table: Table, use: Sequence[str], drop: Sequence[str]) -> Table:
+    """A table of numbers with some of its feature columns."""
+    if not use and not drop:
+        return table
+    names = list(table.features)
+    left_out = _places(names, drop, table.name)
+    wanted = _places(names, use, table.name) or range(len(names))
+    kept = [j for j in wanted if j not in left_out]
+    if not kept:
+        raise ValueError(f"{table.name!r} must keep at least one feature column; all were left out")
+
+    def chunks() -> Iterator[Chunk]:
+        for X, y in table.chunks():
+            yield X[:, kept], y
+
+    return replace(table, features=tuple(names[j] for j in kept), chunks=chunks)
+
+
 def _refuse_unknown(name: str) -> NoReturn:
     near = difflib.get_close_matches(name, BUNDLED, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     known = ", ".join(BUNDLED)
+    kinds = ", ".join((".npz", *FRAMES, *delimited.TEXT))
     raise ValueError(
-        f"{name!r} is no file ending in {', '.join(ENDINGS)}, and no bundled data set; {hint}Known: {known}"
+        f"{printable(name)!r} must be a bundled data set, or a file that ends in one of {kinds} (also packed: .gz, .bz2, "
+        f".xz); {hint}Known: {known}"
     )
 
 
-def _archive(path: Path, target: str | None) -> Table:
-    try:
-        with np.load(path) as stored:
-            found = {key: stored[key] for key in stored.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        why = "it holds Python objects; save plain arrays of numbers or strings" if "pickle" in str(error) else error
-        raise ValueError(f"{str(path)!r} cannot be read as an .npz archive: {why}") from error
-    keys = {key.lower(): key for key in found}
-    if {"x", "y"} <= set(keys):
-        X, y = found[keys["x"]], found[keys["y"]]
-    elif len(found) >= 2:
-        X, y = list(found.values())[:2]
-    elif len(found) == 1 and next(iter(found.values())).ndim == 2:
-        (matrix,) = found.values()
-        names = [str(j) for j in range(matrix.shape[1])]
-        column = _column(names, target, str(path))
-        table = arrays(np.delete(matrix, column, axis=1), matrix[:, column], str(path))
-        return Table(table.name, tuple(np.delete(names, column)), (names[column],), None, table.chunks)
-    else:
-        held = ", ".join(f"{key} {value.shape}" for key, value in found.items()) or "nothing"
-        raise ValueError(f"{str(path)!r} must hold arrays X and y, or one matrix; it holds {held}")
-    if target is not None:
-        raise ValueError(f"{str(path)!r} holds its targets as an array; leave the target {target!r} out")
-    return arrays(X, y, str(path))
+def _places(names: list[str], wanted: Sequence[str], source: str) -> list[int]:
+    """The places of columns, each once, in the order in which they are named."""
+    return list(dict.fromkeys(_place(names, name, source) for name in wanted))
 
 
-def _csv(path: Path, target: str | None) -> Table:
-    import pandas as pd
-
-    try:
-        separator, header, notices = _layout(path)
-        head = pd.read_csv(path, sep=separator, header=header, nrows=0 if header == 0 else 1)
-    except (OSError, ValueError, UnicodeError, pd.errors.ParserError) as error:
-        raise ValueError(f"{str(path)!r} cannot be read as CSV: {_one_line(error)}") from error
-    names = [str(column) for column in head.columns]
-    # What pandas writes in front of every row unless told not to is its number, not a feature.
-    numbered = names[0].startswith("Unnamed: 0")
-    if numbered:
-        notices += ("the first column has no name and numbers the rows; it was left out",)
-    used = list(range(int(numbered), len(names)))
-    if len(used) < 2:
-        raise ValueError(f"{str(path)!r} has {len(used)} column(s) {names}; features and a target need at least two")
-    column = used[_column([names[j] for j in used], target, str(path))]
-    features = [j for j in used if j != column]
-    # Without index_col=False, a separator too many at the end of each line would shift every column by one.
-    options: Any = {"chunksize": max(1, CELLS // len(used)), "low_memory": False, "index_col": False}
-
-    def chunks() -> Iterator[Chunk]:
-        numeric: bool | None = None
-        done = 0
-        try:
-            with pd.read_csv(path, sep=separator, header=header, **options) as pieces:
-                for piece in pieces:
-                    if piece.empty:
-                        raise ValueError(f"{str(path)!r} names its columns but holds no examples")
-                    y = piece.iloc[:, column]
-                    if numeric is None:
-                        numeric = _is_numeric(y)
-                    X = np.column_stack([_feature(piece.iloc[:, j], names[j], path, done) for j in features])
-                    yield X, _target(y, names[column], numeric, path, done)
-                    done += len(piece)
-        except (pd.errors.ParserError, UnicodeError) as error:
-            raise ValueError(f"{str(path)!r} cannot be read as CSV: {_one_line(error)}") from error
-
-    return Table(str(path), tuple(names[j] for j in features), (names[column],), None, chunks, notices)
-
-
-def _layout(path: Path) -> tuple[str, int | None, tuple[str, ...]]:
-    """The separator of a CSV file and whether its first line names the columns, from that line."""
-    import gzip
-
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as file:
-        first = file.readline().strip()
-    if not first:
-        raise ValueError("it is empty, or its first line is")
-    separator = max(",;\t", key=first.count)
-    if all(_parses(cell) for cell in first.split(separator)):
-        return separator, None, ("the first line holds only numbers, so it was read as an example, not as names",)
-    return separator, 0, ()
-
-
-def _parses(cell: str) -> bool:
-    try:
-        float(cell.strip().strip('"'))
-    except ValueError:
-        return False
-    return True
-
-
-def _column(names: list[str], target: str | None, source: str) -> int:
-    """The place of the target column: its name first, then its number."""
-    if target is None:
+def _place(names: list[str], wanted: str | None, source: str) -> int:
+    """The place of a column: by its name first, then by its number; the last if none is wanted."""
+    if wanted is None:
         return len(names) - 1
-    if target in names:
-        return names.index(target)
-    if target.lstrip("-").isdigit() and -len(names) <= int(target) < len(names):
-        return int(target) % len(names)
-    near = difflib.get_close_matches(target, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    shown = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
-    raise ValueError(f"{source!r} has no column {target!r}; {hint}Its columns are {shown}")
-
-
-def _is_numeric(column: "pd.Series") -> bool:
-    """Whether a target column holds numbers; words, truth values and the like name classes."""
-    return column.dtype.kind in "iuf"
-
-
-def _feature(column: "pd.Series", name: str, path: Path, done: int) -> NDArray[np.float64]:
-    numbers, odd = _numbers(column)
-    if odd is None:
-        return numbers
-    raise ValueError(
-        f"column {name!r} of {str(path)!r} must hold numbers; example {done + odd + 1} has {column.iloc[odd]!r}. "
-        "Encode the column as numbers, or drop it"
-    )
-
-
-def _target(column: "pd.Series", name: str, numeric: bool, path: Path, done: int) -> NDArray[Any]:
-    if not numeric:
-        return column.astype(object).to_numpy()
-    if column.dtype.kind in "iu":
-        return column.to_numpy()  # whole numbers are kept as such: they may be meant as classes
-    numbers, odd = _numbers(column)
-    if odd is None:
-        return numbers
-    raise ValueError(
-        f"the target {name!r} of {str(path)!r} holds numbers at first, but example {done + odd + 1} has "
-        f"{column.iloc[odd]!r}; make all of them numbers, or all of them names of classes"
-    )
-
-
-def _numbers(column: "pd.Series") -> tuple[NDArray[np.float64], int | None]:
-    """A column as numbers, and the place of the first entry that is none, if there is one."""
-    import pandas as pd
-
-    if column.dtype.kind in "iufb":
-        return column.to_numpy(np.float64), None
-    numbers = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
-    odd = np.isnan(numbers) & column.notna().to_numpy()
-    return numbers, int(np.argmax(odd)) if odd.any() else None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    for spelt in (names, [printable(name) for name in names]):
+        if wanted in spelt:
+            return spelt.index(wanted)
+    if wanted.lstrip("-").isdigit() and -len(names) <= int(wanted) < len(names):
+        return int(wanted) % len(names)
+    near = difflib.get_close_matches(wanted, names[:MOST_COLUMNS], n=1)
+    hint = f"did you mean {printable(near[0])!r}? " if near else ""
+    shown = ", ".join(map(printable, names[:12])) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
+    raise ValueError(f"{source!r} has no column {printable(wanted)!r}; {hint}Its columns are {shown}")

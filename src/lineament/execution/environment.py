@@ -5,8 +5,9 @@ import platform
 import shutil
 import subprocess
 from functools import cache
-from importlib import metadata
 from pathlib import Path
+
+from lineament.core.versions import version
 
 PACKAGES = ("lineament", "jax", "diffrax", "numpy", "scipy")
 
@@ -17,18 +18,11 @@ def environment() -> dict[str, str]:
 
     device = jax.devices()[0]
     return {
-        **{name: _version(name) for name in PACKAGES},
+        **{name: version(name) for name in PACKAGES},
         "python": platform.python_version(),
         "device": f"{device.platform}: {device.device_kind}",
         **_commit(),
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "source tree"
 
 
 @cache

@@ -1,5 +1,6 @@
 """Forecasts for a user's own table: what a network will learn from it and when, and how well that came true."""
 
+from . import words
 from .compare import Comparison, train
 from .forecast import forecast, forecast_table
 from .moments import Moments, gather
@@ -19,4 +20,5 @@ __all__ = [
     "forecast_table",
     "gather",
     "train",
+    "words",
 ]

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evidence import Check, Verdict, at_most, judge
-from . import paths
+from . import paths, words
 from .components import HALF
-from .paths import MATTERS, Path
+from .paths import Path
 from .result import Forecast
+from .shown import Shown
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,9 @@ LOSS_BAR = 0.02
 LEARNT_BAR = 0.01
 """The least share of what can be learnt that a run must learn, or be forecast to learn, to be compared at all."""
 
+MOST_TRAINED = 10_000_000
+"""Steps that are trained; more would take hours."""
+
 RECORDS = 400
 """Points at which the run is looked at."""
 
@@ -45,13 +49,14 @@ class Halfway(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """A forecast beside the run it forecast.
 
     Attributes:
+        forecast: what was forecast.
         steps: at which the run was looked at.
         loss: measured training loss there.
-        forecast: what was forecast.
+        expected: the loss that was forecast there.
         share: measured share of every component (or mode) that is learnt, (step, component).
         halfway: for every component that matters and was to be half learnt in the run.
         checks: what the verdict is read from.
@@ -60,9 +65,10 @@ class Comparison:
         seconds: how long training took.
     """
 
+    forecast: Forecast
     steps: NDArray[np.int64]
     loss: Array
-    forecast: Array
+    expected: Array
     share: Array
     halfway: tuple[Halfway, ...]
     checks: tuple[Check, ...]
@@ -70,10 +76,21 @@ class Comparison:
     widths: tuple[int, ...]
     seconds: float
 
+    def __repr__(self) -> str:
+        return f"Comparison({self.verdict}: {words.comparison(self)} {words.brief(self.forecast)})"
+
+    @property
+    def _made(self) -> Forecast:
+        return self.forecast
+
+    @property
+    def _run(self) -> "Comparison":
+        return self
+
     @property
     def gap(self) -> float:
         """The largest difference of the loss from the forecast at the same step, as a share of the first loss."""
-        return _worst((self.loss - self.forecast) / self.forecast[0])
+        return _worst((self.loss - self.expected) / self.expected[0])
 
     @property
     def holds(self) -> bool:
@@ -90,7 +107,7 @@ def train(forecast: Forecast) -> Comparison:
     """Train the network of a forecast by gradient descent and compare.
 
     Raises:
-        ValueError: if JAX computes in float32, where the comparison would mean little.
+        ValueError: if JAX computes in float32, where the comparison would mean little, or if there are too many steps.
     """
     import jax
     import jax.numpy as jnp
@@ -100,6 +117,11 @@ def train(forecast: Forecast) -> Comparison:
     from lineament.problems import regression_from_moments
     from lineament.train import descend
 
+    if forecast.steps > MOST_TRAINED:
+        raise ValueError(
+            f"steps must be at most {MOST_TRAINED} to be trained; got {forecast.steps}: give fewer steps, or a larger "
+            "step size"
+        )
     if not jax.config.read("jax_enable_x64"):
         raise ValueError('training is compared in float64; call jax.config.update("jax_enable_x64", True) first')
     begun = clock.perf_counter()
@@ -114,17 +136,18 @@ def train(forecast: Forecast) -> Comparison:
     problem = regression_from_moments(sxx, syx, m.syy)
     at = _looked_at(forecast.steps)
     run = descend(
-        net, problem, layers, step_size=forecast.lr, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
+        net, problem, layers, step_size=forecast.step_size, steps=forecast.steps, at=at, record=("loss", "end_to_end"),
         on_divergence="keep",
     )  # fmt: skip
     seconds = clock.perf_counter() - begun
     loss = run.loss.values
     with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges ends in infinities
-        measured = Path(forecast.lr * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T))
+        measured = Path(forecast.step_size * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T))
     expected = np.interp(measured.time, forecast.time, forecast.loss)
     halfway = _halfway(forecast, measured)
     diverged = int(run.diverged_at)
     return Comparison(
+        forecast,
         at,
         loss,
         expected,
@@ -147,7 +170,7 @@ def _checks(forecast: Forecast, time: Array, loss: Array, halfway: tuple[Halfway
     name = "loss outside the forecast for nearby times, as a share of what can be learnt"
     checks = [at_most(name, off, LOSS_BAR, origin, void=void)]
     if halfway:
-        late = _worst(np.array([each.measured / each.forecast - 1 for each in halfway if each.forecast > 0]))
+        late = _worst(np.array([half.measured / half.forecast - 1 for half in halfway if half.forecast > 0]))
         checks.append(at_most("largest gap of a half-learning step, as a share of it", late, TIME_BAR, origin))
     return tuple(checks)
 
@@ -171,12 +194,11 @@ def _read(forecast: Forecast, maps: Array) -> tuple[Array, Array, Array]:
 
 
 def _halfway(forecast: Forecast, measured: Path) -> tuple[Halfway, ...]:
-    learnable = sum(each.explained for each in forecast.components)
-    when = paths.first_passage(measured, HALF)
+    when = paths.first_passage(measured, HALF) / forecast.step_size
     return tuple(
-        Halfway(each.number, forecast.step_of(each.half), float(when[each.number - 1] / forecast.lr))
-        for each in forecast.components
-        if each.explained >= MATTERS * learnable and np.isfinite(each.half)
+        Halfway(component.number, forecast.step_of(component.half), float(when[component.number - 1]))
+        for component in forecast.components
+        if words.matters(forecast, component) and np.isfinite(component.half)
     )
 
 

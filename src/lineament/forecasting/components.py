@@ -74,11 +74,11 @@ def components(
     )
 
 
-def phases_of(found: tuple[Component, ...], depth: int, whiten: bool) -> tuple[Phase, ...]:
+def phases_of(parts: tuple[Component, ...], depth: int, whiten: bool) -> tuple[Phase, ...]:
     """Whether components that matter are learnt one after the other (Gissin et al. 2020, Definition 1)."""
-    learnable = sum(each.explained for each in found)
-    mattering = [each for each in found if each.explained >= MATTERS * learnable and np.isfinite(each.half)]
-    ordered = sorted(mattering, key=lambda each: each.half)
+    learnable = sum(part.explained for part in parts)
+    mattering = [part for part in parts if part.explained >= MATTERS * learnable and np.isfinite(part.half)]
+    ordered = sorted(mattering, key=lambda part: part.half)
     return tuple(_phase(first, second, depth, whiten) for first, second in pairwise(ordered))
 
 

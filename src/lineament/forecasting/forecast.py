@@ -4,14 +4,14 @@ The network computes y ≈ W_N ⋯ W_1 x on centred (and, by default, standardis
 trained by full-batch gradient descent on ½ mean‖Wx − y‖² from a balanced start of a stated scale. Nothing else enters
 than the second moments of the table.
 
-The start. All singular values of the map are `start`, in random directions of the components that vary: inside their
-span, where training keeps it. With whitened inputs the directions are those of the target's own modes, which makes
+The start. All singular values of the map are `start_scale`, in random directions of the components that vary: inside
+their span, where training keeps it. With whitened inputs the directions are those of the target's own modes, which makes
 the closed form exact.
 """
 
 from dataclasses import replace
 from math import ceil, inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,41 +42,54 @@ Small enough for descent to follow the flow closely.
 LONGEST = 100_000
 """Steps of the recommended size after which a forecast stops, whatever is still to be learnt."""
 
+DEEPEST = 100
+"""Layers; a deeper linear network would not leave its plateau in any training."""
+
+MOST_STEPS = 10**12
+"""Steps that a forecast may span; a step size that asks for more is a slip of the pen."""
+
+WIDEST = 100.0
+"""The largest scale of the start, in units of the target's largest singular value; what comes down from further up is no
+training that anyone would do, and takes for ever to follow."""
+
+FASTEST = 1e6
+"""The largest step size, in units of the largest that is stable; descent is lost long before."""
+
 
 def forecast(
     X: ArrayLike,
     y: ArrayLike,
     *,
     depth: int = 2,
-    start: float = 1e-3,
-    lr: float | None = None,
+    start_scale: float = 1e-3,
+    step_size: float | None = None,
     steps: int | None = None,
     whiten: bool = False,
     classes: bool | None = None,
     standardise: bool = True,
+    scale_target: bool = False,
     seed: int = 0,
 ) -> Forecast:
     """Forecast how a deep linear network learns y from X by gradient descent.
 
     Args:
-        X: features, (n, columns); rows with missing values (not-a-number) are left out, and constant columns.
+        X: features, (n, columns), or a data frame, whose columns of words become one column for each word; rows with
+            missing values (not-a-number) are left out, and constant columns.
         y: targets, (n,) or (n, outputs); words name classes, which are learnt one-hot.
         depth: the number of layers N ≥ 1.
-        start: the scale of the balanced start: all singular values of the product of its layers.
-        lr: the step size; by default the recommended one, a twentieth of the largest that is stable.
+        start_scale: all singular values of the product of the layers at the start, which is balanced.
+        step_size: η; by default the recommended one, a twentieth of the largest that is stable.
         steps: how many steps to look ahead; by default until 99.9 % of what can be learnt is learnt.
         whiten: whiten the inputs, so that every mode of the target moves on its own.
         classes: take numbers as classes, or refuse to take words as such; by default words are classes and numbers not.
         standardise: divide every feature by its standard deviation.
+        scale_target: divide every target by its standard deviation, so that losses of tables can be compared.
         seed: of the random start.
     """
-    given = getattr(X, "columns", None)  # a data frame names its columns
-    table = tables.arrays(np.asarray(X), np.asarray(y))
-    if given is not None:
-        table = tables.Table(table.name, tuple(map(str, given)), table.targets, None, table.chunks)
+    table = tables.joined(X, y)
     return forecast_table(
-        table, depth=depth, start=start, lr=lr, steps=steps, whiten=whiten, classes=classes, standardise=standardise,
-        seed=seed,
+        table, depth=depth, start_scale=start_scale, step_size=step_size, steps=steps, whiten=whiten, classes=classes,
+        standardise=standardise, scale_target=scale_target, seed=seed,
     )  # fmt: skip
 
 
@@ -84,81 +97,129 @@ def forecast_table(
     table: tables.Table,
     *,
     depth: int = 2,
-    start: float = 1e-3,
-    lr: float | None = None,
+    start_scale: float = 1e-3,
+    step_size: float | None = None,
     steps: int | None = None,
     whiten: bool = False,
     classes: bool | None = None,
     standardise: bool = True,
+    scale_target: bool = False,
     seed: int = 0,
 ) -> Forecast:
     """The forecast for a table that is read in pieces, in one pass; arguments as in :func:`forecast`."""
-    depth = arguments.count("depth", depth)
-    _positive("start", start)
-    if lr is not None:
-        _positive("lr", lr)
-    if steps is not None and (int(steps) != steps or steps < 1):
-        raise ValueError(f"steps must be a whole number of at least 1; got {steps}")
+    asked = _settings(depth, start_scale, step_size, steps, seed)
     if classes is None:
         classes = table.classes
     moments = gather(
-        table.chunks(), table.features, table.targets, classes=classes, standardise=standardise, seed=seed
-    )
-    d, V = _spectrum(moments.sxx)
-    syx = moments.syx @ V
-    target = syx / d
-    floor = max(0.5 * float(np.trace(moments.syy) - np.sum(syx * target)), 0.0)
-    if whiten:
-        V, target, syx, d = V / np.sqrt(d), target * np.sqrt(d), syx / np.sqrt(d), np.ones_like(d)
-    modes = Modes(*np.linalg.svd(target, full_matrices=False)) if whiten else None
-    W0 = start * (_aligned(modes) if modes is not None else _orthonormal(target.shape, seed))
-
-    top = sharpness(target, d, depth)
+        table.chunks(), table.features, table.targets, classes=classes, standardise=standardise,
+        scale_target=scale_target, seed=seed,
+    )  # fmt: skip
+    task = _task(moments, whiten)
+    _refuse_start(asked, task)
+    W0 = asked.start_scale * (_orthonormal(task.target.shape, seed) if task.modes is None else _aligned(task.modes))
+    largest = 2 / sharpness(task.target, task.d, depth)
     # A start larger than the target is sharper than the optimum, and the first steps must be small for it.
-    recommended = CAREFUL * 2 / max(top, sharpness(W0, d, depth))
-    eta = float(lr or recommended)
-    limits: dict[str, Any] = {
-        "until": steps * eta if steps else None,
-        "enough": ENOUGH,
-        "longest": LONGEST * recommended,
-    }
-    if modes is not None:
-        path = paths.whitened(start, components.strengths(modes), depth, **limits)
-    elif depth == 1:
-        path = paths.one_layer(W0, target, d, **limits)
-    else:
-        path = paths.deep(W0, target, d, depth, **limits)
-
-    found = components.components(moments, path, V, d, target, modes)
+    recommended = CAREFUL * min(largest, 2 / sharpness(W0, task.d, depth))
+    _refuse_step_size(asked, largest, recommended)
+    eta = asked.step_size or recommended
+    path = _path(task, W0, asked, until=asked.steps * eta if asked.steps else None, longest=LONGEST * recommended)
+    parts = components.components(moments, path, task.V, task.d, task.target, task.modes)
     prediction = Forecast(
         name=table.name,
         moments=moments,
-        depth=depth,
-        start=float(start),
+        depth=asked.depth,
+        start_scale=asked.start_scale,
         seed=seed,
         whiten=whiten,
-        lr=eta,
-        steps=steps or max(1, ceil(path.time[-1] / eta)),
-        largest_stable=2 / top,
+        step_size=eta,
+        steps=asked.steps or max(1, ceil(path.time[-1] / eta)),
+        largest_stable=largest,
         recommended=recommended,
-        directions=V,
-        variances=d,
-        target=target,
+        directions=task.V,
+        variances=task.d,
+        target=task.target,
         W0=W0,
         path=path,
-        floor=floor,
-        components=found,
-        phases=components.phases_of(found, depth, whiten),
-        stopping=_stopping(moments, path, d, target, modes),
-        premises=premises(W0, target, d, syx, depth, moments, V if whiten else None),
+        floor=task.floor,
+        components=parts,
+        phases=components.phases_of(parts, depth, whiten),
+        stopping=_stopping(moments, path, task),
+        premises=premises(W0, task.target, task.d, task.syx, depth, moments, task.V if whiten else None),
         notices=(),
     )
     return replace(prediction, notices=(*table.notices, *notices(prediction)))
 
 
-def _positive(name: str, value: float) -> None:
-    if not 0 < value < inf:
-        raise ValueError(f"{name} must be positive and finite; got {value}")
+class _Settings(NamedTuple):
+    """What a caller asks for, checked; None where the forecast is to choose."""
+
+    depth: int
+    start_scale: float
+    step_size: float | None
+    steps: int | None
+
+
+def _settings(depth: int, start_scale: float, step_size: float | None, steps: int | None, seed: int) -> _Settings:
+    arguments.count("seed", seed, 0)
+    return _Settings(
+        arguments.count("depth", depth, most=DEEPEST),
+        arguments.number("start_scale", start_scale, above=0),
+        None if step_size is None else arguments.number("step_size", step_size, above=0),
+        None if steps is None else arguments.count("steps", steps, most=MOST_STEPS),
+    )
+
+
+class _Task(NamedTuple):
+    """What is to be learnt, in principal components of the inputs, or in whitened ones."""
+
+    d: Array
+    V: Array
+    syx: Array
+    target: Array
+    floor: float
+    modes: Modes | None
+
+
+def _task(moments: Moments, whiten: bool) -> _Task:
+    d, V = _spectrum(moments.sxx)
+    syx = moments.syx @ V
+    target = syx / d
+    floor = max(0.5 * float(np.trace(moments.syy) - np.sum(syx * target)), 0.0)
+    if not whiten:
+        return _Task(d, V, syx, target, floor, None)
+    root = np.sqrt(d)
+    modes = Modes(*np.linalg.svd(target * root, full_matrices=False))
+    return _Task(np.ones_like(d), V / root, syx / root, target * root, floor, modes)
+
+
+def _path(task: _Task, W0: Array, asked: _Settings, *, until: float | None, longest: float) -> paths.Path:
+    limits: dict[str, Any] = {"until": until, "enough": ENOUGH, "longest": longest}
+    if task.modes is not None:
+        return paths.whitened(asked.start_scale, components.strengths(task.modes), asked.depth, **limits)
+    if asked.depth == 1:
+        return paths.one_layer(W0, task.target, task.d, **limits)
+    return paths.deep(W0, task.target, task.d, asked.depth, **limits)
+
+
+def _refuse_start(asked: _Settings, task: _Task) -> None:
+    most = WIDEST * float(np.linalg.norm(task.target, 2))
+    if asked.start_scale > most:
+        raise ValueError(f"start_scale must be at most {most:.3g} for this table; got {asked.start_scale:g}")
+
+
+def _refuse_step_size(asked: _Settings, largest: float, recommended: float) -> None:
+    """Refuse what float64 cannot hold, and step sizes that would take for ever or are lost at once."""
+    if not (0 < recommended < inf and 0 < largest < inf):
+        raise ValueError(
+            f"depth must leave a step size that float64 can hold; got depth {asked.depth}, at which the largest stable "
+            f"one is {largest:.3g}"
+        )
+    least, most = LONGEST * recommended / MOST_STEPS, FASTEST * largest
+    if asked.step_size is not None and not least <= asked.step_size <= most:
+        raise ValueError(
+            f"step_size must be between {least:.3g} and {most:.3g} for this table; got {asked.step_size:g}. "
+            f"Recommended: {recommended:.3g}"
+        )
 
 
 def _spectrum(sxx: Array) -> tuple[Array, Array]:
@@ -186,18 +247,19 @@ def _aligned(modes: Modes) -> Array:
     return (U * (s > ROUNDING * max(U.shape[0], Vt.shape[1]) * s[0])) @ Vt
 
 
-def _stopping(moments: Moments, path: paths.Path, d: Array, target: Array, modes: Modes | None) -> Stopping | None:
+def _stopping(moments: Moments, path: paths.Path, task: _Task) -> Stopping | None:
     """When to stop, where there are examples left over to estimate the noise from."""
+    d, target = task.d, task.target
     freedom = moments.rows - 1 - len(d)
     if freedom < 1:
         return None
     residual = (moments.syy - (target * d) @ target.T) * (moments.rows / freedom)
     noise = float(np.trace(residual))
     n = moments.rows
-    if modes is None:
+    if task.modes is None:
         return stopping(path, np.sum(target**2, axis=0) * d, np.full(len(d), noise / n), noise, n)
     # Mode i is the row u_iᵀŴ of least squares in the outputs' own directions: one noisy number for each component.
-    U, s, _ = modes
+    U, s, _ = task.modes
     kept = slice(0, path.share.shape[1])
     variance = len(d) * np.einsum("ki,kl,li->i", U, residual, U)[kept] / n
     return stopping(path, s[kept] ** 2, variance, noise, n)
@@ -224,16 +286,16 @@ def notices(made: Forecast) -> list[str]:
         )
     if unseen:
         told.append(f"{unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.")
-    if made.lr > made.largest_stable:
+    if made.step_size > made.largest_stable:
         told.append(
-            f"The step size {made.lr:.3g} is above the largest stable one, {made.largest_stable:.3g}: descent will not "
-            f"settle. Recommended: {made.recommended:.3g}."
+            f"The step size {made.step_size:.3g} is above the largest stable one, {made.largest_stable:.3g}: descent "
+            f"will not settle. Recommended: {made.recommended:.3g}."
         )
-    elif made.lr > 4 * made.recommended:
-        share = f"{100 * made.lr / made.largest_stable:.0f} %"
+    elif made.step_size > 4 * made.recommended:
+        share = f"{100 * made.step_size / made.largest_stable:.0f} %"
         told.append(
-            f"The step size {made.lr:.3g} is {share} of the largest stable one: descent departs from the flow that is "
-            "forecast here by up to about that share in time."
+            f"The step size {made.step_size:.3g} is {share} of the largest stable one: descent departs from the flow "
+            "that is forecast here by up to about that share in time."
         )
     if made.learnt < ENOUGH - 1e-6:
         told.append(

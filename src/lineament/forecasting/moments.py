@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.data.columns import natural
+from lineament.data.labels import canonical, printable
+
 Array = NDArray[np.float64]
 
 KEPT = 2048
@@ -45,6 +48,7 @@ class Moments:
         few_values: how many values a whole-number target has, where so few that they might be classes.
         mean: of each feature.
         scale: what each feature was divided by: its standard deviation, or 1.
+        target_scale: what each output was divided by, likewise.
         sxx: covariance of the scaled features, (columns, columns), over n.
         syx: covariance of outputs and scaled features, (outputs, columns).
         syy: covariance of the outputs, (outputs, outputs).
@@ -60,6 +64,7 @@ class Moments:
     few_values: int | None
     mean: Array
     scale: Array
+    target_scale: Array
     sxx: Array
     syx: Array
     syy: Array
@@ -78,6 +83,11 @@ class _Sums:
     missing: int = 0
     labels: dict[str, int] = field(default_factory=dict)
     values: set[float] | None = field(default_factory=set)
+
+    @property
+    def few_values(self) -> int | None:
+        """How many values the target has, if they are few whole numbers and more than one."""
+        return len(self.values) if self.values and len(self.values) > 1 else None
 
     def grow(self, outputs: int) -> None:
         more = outputs - (len(self.mean) - self.inputs)
@@ -98,12 +108,12 @@ class _Sums:
 
     def _keep(self, X: Array, rng: np.random.Generator) -> None:
         """Reservoir sampling: every row of the stream ends up among those kept with the same probability."""
-        room = max(0, KEPT - self.n)
-        self.kept = np.concatenate([self.kept, X[:room]])
-        if len(X) > room:
-            place = rng.integers(0, np.arange(self.n + room, self.n + len(X)) + 1)
+        left = max(0, KEPT - self.n)
+        self.kept = np.concatenate([self.kept, X[:left]])
+        if len(X) > left:
+            place = rng.integers(0, np.arange(self.n + left, self.n + len(X)) + 1)
             chosen = np.flatnonzero(place < KEPT)
-            self.kept[place[chosen]] = X[room + chosen]
+            self.kept[place[chosen]] = X[left + chosen]
 
 
 def gather(
@@ -113,6 +123,7 @@ def gather(
     *,
     classes: bool | None = None,
     standardise: bool = True,
+    scale_target: bool = False,
     seed: int = 0,
 ) -> Moments:
     """Sum up a stream of (features, targets).
@@ -123,6 +134,7 @@ def gather(
         targets: the names of the targets.
         classes: whether targets name classes; by default words and truth values do, and numbers do not.
         standardise: divide each feature by its standard deviation.
+        scale_target: divide each target by its standard deviation; not for classes.
         seed: of the draw of examples that are kept.
 
     Raises:
@@ -140,7 +152,9 @@ def gather(
             f"at least two complete rows are needed; there are {sums.n}, and {sums.missing} with a missing value. "
             "Fill the missing values in, or drop the columns that have them"
         )
-    return _summary(sums, features, targets, bool(classes), standardise)
+    if classes and scale_target:
+        raise ValueError(f"scale_target must be left out for classes, which are 0 or 1; got the target {targets[0]}")
+    return _summary(sums, features, targets, bool(classes), standardise, scale_target)
 
 
 def _add(
@@ -153,16 +167,10 @@ def _add(
     rng: np.random.Generator,
 ) -> None:
     """One chunk: drop incomplete rows, encode the target, combine."""
-    if not classes and y.dtype.kind not in "iufb":
-        raise ValueError(f"the target {', '.join(targets)} must hold numbers to be learnt as such; it holds {y.dtype}")
-    if classes and y.ndim == 2 and y.shape[1] > 1:
-        raise ValueError(f"classes must be one column; the target has {y.shape[1]}")
-    column = y.ravel() if classes else y[:, None] if y.ndim == 1 else y
-    told = _told(column) if classes else ~np.isnan(column.astype(np.float64)).any(axis=1)
+    column, told = _target(y, targets, classes)
     complete = told & ~np.isnan(X).any(axis=1)
     sums.missing += int(len(X) - complete.sum())
-    if not complete.all():
-        X, column = X[complete], column[complete]
+    X, column = X[complete], column[complete]
     if len(X) == 0:
         return
     _refuse_infinite(X, features)
@@ -176,6 +184,18 @@ def _add(
     sums.add(np.concatenate([X, Y], axis=1), rng)
 
 
+def _target(y: NDArray[Any], targets: Sequence[str], classes: bool) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Targets as a column of classes or a matrix of numbers, and which rows have them."""
+    if classes:
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(f"the target must be one column to name classes; got {y.shape[1]} columns")
+        return y.ravel(), _told(y.ravel())
+    if y.dtype.kind not in "iufb":
+        raise ValueError(f"the target {', '.join(targets)} must hold numbers to be learnt as such; got {y.dtype}")
+    numbers = y[:, None] if y.ndim == 1 else y
+    return numbers, np.asarray(~np.isnan(numbers.astype(np.float64)).any(axis=1))
+
+
 def _told(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Which labels are there: not None, not-a-number or empty."""
     if labels.dtype.kind == "f":
@@ -186,15 +206,16 @@ def _told(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _one_hot(sums: _Sums, labels: NDArray[Any], target: str) -> Array:
-    names, place = np.unique(labels.astype(str), return_inverse=True)
+    spelt, place = np.unique(labels.astype(str), return_inverse=True)
+    names = [canonical(label) for label in spelt]
     for name in names:
-        sums.labels.setdefault(str(name), len(sums.labels))
+        sums.labels.setdefault(name, len(sums.labels))
     if len(sums.labels) > MOST_CLASSES:
         raise ValueError(
             f"the target {target!r} has more than {MOST_CLASSES} different names, such as {names[0]!r}: "
             "they seem to be identifiers; name another target"
         )
-    columns = np.array([sums.labels[str(name)] for name in names])[place]
+    columns = np.array([sums.labels[name] for name in names])[place]
     Y = np.zeros((len(labels), len(sums.labels)))
     Y[np.arange(len(labels)), columns] = 1.0
     return Y
@@ -204,7 +225,7 @@ def _remember_values(sums: _Sums, column: NDArray[Any]) -> None:
     """The values of a whole-number target, as long as there are few."""
     if sums.values is None:
         return
-    if column.dtype.kind in "iu" and column.size == len(column):
+    if column.size == len(column) and bool(np.all(column == np.round(column))):
         sums.values |= {float(value) for value in np.unique(column)}
         if len(sums.values) <= FEW_VALUES:
             return
@@ -220,47 +241,47 @@ def _refuse_infinite(values: Array, names: Sequence[str]) -> None:
 
 
 def _summary(
-    sums: _Sums, features: Sequence[str], targets: Sequence[str], classes: bool, standardise: bool
+    sums: _Sums, features: Sequence[str], targets: Sequence[str], classes: bool, standardise: bool, scale_target: bool
 ) -> Moments:
     p = sums.inputs
     covariance = sums.second / sums.n
-    too_large = ~np.isfinite(np.diagonal(covariance))
-    if too_large.any():
-        name = [*features, *targets][min(int(np.argmax(too_large)), p)]
-        raise ValueError(f"the square of column {name!r} is too large for float64; rescale the column")
     deviation = np.sqrt(np.diagonal(covariance))
-    varies = deviation > CONSTANT * np.abs(sums.mean)
+    varies = _varies(sums, deviation, [*features, *targets])
     # Classes in the order of their names, not in that in which the stream brought them.
-    names = sorted(sums.labels, key=_natural) if classes else list(targets)
+    names = sorted(sums.labels, key=natural) if classes else list(targets)
     order = p + (np.array([sums.labels[name] for name in names]) if classes else np.arange(len(names)))
-    if not varies[:p].any():
-        raise ValueError(f"no feature varies: all {p} columns are constant over {sums.n} rows")
     if not varies[order].any():
-        raise ValueError(f"the target {', '.join(targets)} does not vary: there is nothing to learn")
+        raise ValueError(f"the target {', '.join(targets)} must vary; all {sums.n} rows have the same")
     keep, dropped = np.flatnonzero(varies[:p]).tolist(), np.flatnonzero(~varies[:p]).tolist()
     scale = deviation[keep] if standardise else np.ones(len(keep))
+    target_scale = np.where(varies[order], deviation[order], 1.0) if scale_target else np.ones(len(order))
     sxx = covariance[np.ix_(np.asarray(keep), np.asarray(keep))] / np.outer(scale, scale)
-    few = sums.values if not classes and sums.values and len(sums.values) > 1 else None
     return Moments(
         rows=sums.n,
         missing=sums.missing,
         features=tuple(features[j] for j in keep),
         constant=tuple(features[j] for j in dropped),
-        outputs=tuple(names),
+        outputs=tuple(map(printable, names)) if classes else tuple(names),
         classes=classes,
-        few_values=None if few is None else len(few),
+        few_values=None if classes else sums.few_values,
         mean=sums.mean[keep],
         scale=scale,
+        target_scale=target_scale,
         sxx=(sxx + sxx.T) / 2,
-        syx=covariance[np.ix_(order, np.asarray(keep))] / scale,
-        syy=covariance[np.ix_(order, order)],
+        syx=covariance[np.ix_(order, np.asarray(keep))] / np.outer(target_scale, scale),
+        syy=covariance[np.ix_(order, order)] / np.outer(target_scale, target_scale),
         sample=(sums.kept[:, keep] - sums.mean[keep]) / scale,
     )
 
 
-def _natural(name: str) -> tuple[int, float, str]:
-    """Sorts names that are numbers by their value, before the others."""
-    try:
-        return 0, float(name), name
-    except ValueError:
-        return 1, 0.0, name
+def _varies(sums: _Sums, deviation: Array, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which features and outputs vary; refused if no feature does, or one is too large to be squared."""
+    p = sums.inputs
+    too_large = ~np.isfinite(deviation)
+    if too_large.any():
+        name = names[min(int(np.argmax(too_large)), p)]
+        raise ValueError(f"column {name!r} must hold numbers whose squares fit float64; rescale the column")
+    varies = deviation > CONSTANT * np.abs(sums.mean)
+    if not varies[:p].any():
+        raise ValueError(f"at least one feature must vary; all {p} columns are constant over {sums.n} rows")
+    return varies

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import DOP853, LSODA
+from scipy.integrate import DOP853, LSODA, OdeSolver
 from scipy.optimize import brentq
 
 from lineament.theory import end_to_end, modes, units
@@ -31,8 +31,11 @@ HEAVY = 1e-3
 FINE = 0.02
 """Between two records no heavy component moves by more than about this share, and time grows by no more either."""
 
-DENSE = 900
-"""Entries of a map up to which an implicit solver, with its Jacobian, is quicker than an explicit one."""
+DENSE = 2700
+"""Entries of a map times layers up to which an implicit solver, with its Jacobian, is quicker than an explicit one."""
+
+WORK = 1e9
+"""Evaluations of the flow, times entries of the map, times layers, after which it is given up: a minute or so."""
 
 POINTS = 400
 """Times at which a closed form is evaluated."""
@@ -84,7 +87,9 @@ def one_layer(W0: Array, target: Array, d: Array, *, until: float | None, enough
 
     share0, _, _ = shares(W0, target, d)
     learnt = np.log(np.maximum((1 - share0) / (1 - DONE), 1.0)) / d
-    end = until or _horizon(left, enough, 1e-3 / d.max(), longest, np.max(learnt[_matter(target, d)], initial=0.0))
+    end = until or _horizon(
+        left, enough, 1e-3 / d.max(), longest, np.max(learnt[_explain(MATTERS, target, d)], initial=0.0)
+    )
     t = np.append(0.0, np.geomspace(min(1e-2 / d.max(), end / POINTS), end, POINTS))
     decay = np.exp(-np.multiply.outer(t, d))
     spill0 = np.sum((W0 - share0 * target) ** 2, axis=0) * d
@@ -136,47 +141,67 @@ def deep(
         enough: the share of what can be learnt that is enough, in loss.
         longest: never go on beyond this time.
     """
-    shape = W0.shape
-    single = shape[0] == 1
-
-    def velocity(_: float, w: Array) -> Array:
-        W = w.reshape(shape)
-        G = (W - target) * d
-        if single:
-            return end_to_end.field_one_output(w, G[0], depth)
-        return end_to_end.field(W, G, depth).ravel()
-
-    size = float(np.abs(W0).max())
-    solver = (LSODA if W0.size <= DENSE else DOP853)(
-        velocity, 0.0, W0.ravel(), until or longest, rtol=1e-8, atol=1e-8 * size
-    )
-    explained = np.sum(target**2, axis=0) * d
-    mattering, heavy = _matter(target, d), explained >= HEAVY * explained.sum()
-    records = [(0.0, *shares(W0, target, d))]
-    goal = -np.inf if until else (1 - enough) * records[0][3]
-    while solver.status == "running":
+    solver = _solver(W0, target, d, depth, until or longest)
+    mattering, heavy = _explain(MATTERS, target, d), _explain(HEAVY, target, d)
+    at = lambda t, w: _Moment(t, *shares(w.reshape(W0.shape), target, d))  # noqa: E731
+    records = [at(0.0, W0)]
+    goal = -np.inf if until else (1 - enough) * records[0].left
+    arrived = False
+    while solver.status == "running" and not arrived:
         trouble = solver.step()
         if solver.status == "failed":
             raise RuntimeError(f"the flow could not be followed beyond t = {solver.t:.6g}: {trouble}")
-        now = (float(solver.t), *shares(solver.y.reshape(shape), target, d))
-        last = records[-1]
-        arrived = now[3] <= goal and bool((now[1][mattering] >= DONE).all())
-        moved = float(np.max(np.abs(now[1] - last[1])[heavy], initial=0.0))
+        if solver.nfev * W0.size * depth > WORK:
+            raise ValueError(
+                f"depth must be smaller for a map of {W0.size} entries; got {depth}: from this start the flow takes too "
+                f"long to follow. It was at time {solver.t:.3g} of {solver.t_bound:.3g}; fewer steps help, too"
+            )
+        last, now = records[-1], at(float(solver.t), solver.y)
+        arrived = bool(now.left <= goal and (now.share[mattering] >= DONE).all())
+        moved = float(np.max(np.abs(now.share - last.share)[heavy], initial=0.0))
         if moved > FINE:  # a step of the solver can be long: look up what lies between
-            between, inside = np.linspace(last[0], now[0], ceil(moved / FINE) + 1)[1:-1], solver.dense_output()
-            records += [
-                (t, *shares(inside(t).reshape(shape), target, d)) for t in between[between > (solver.t_old or 0.0)]
-            ]
-        if arrived or moved > FINE or now[0] >= (1 + FINE) * last[0] or solver.status == "finished":
+            times, inside = _within(solver, last.time, ceil(moved / FINE)), solver.dense_output()
+            records += [at(t, inside(t)) for t in times]
+        if moved > FINE or now.time >= (1 + FINE) * last.time:
             records.append(now)
-        if arrived:
-            break
+    if records[-1].time < solver.t:
+        records.append(at(float(solver.t), solver.y))
     return Path(*map(np.asarray, zip(*records, strict=True)))
 
 
-def _matter(target: Array, d: Array) -> NDArray[np.bool_]:
+class _Moment(NamedTuple):
+    """A path at one time."""
+
+    time: float
+    share: Array
+    spill: Array
+    left: Array
+
+
+def _solver(W0: Array, target: Array, d: Array, depth: int, until: float) -> OdeSolver:
+    """A solver of the equation of the map, not yet begun."""
+
+    def velocity(_: float, w: Array) -> Array:
+        W = w.reshape(W0.shape)
+        G = (W - target) * d
+        if len(W0) == 1:
+            return end_to_end.field_one_output(w, G[0], depth)
+        return end_to_end.field(W, G, depth).ravel()
+
+    method = LSODA if W0.size * depth <= DENSE else DOP853
+    return method(velocity, 0.0, W0.ravel(), until, rtol=1e-8, atol=1e-8 * float(np.abs(W0).max()))
+
+
+def _within(solver: OdeSolver, since: float, parts: int) -> Array:
+    """Times within the solver's last step, at even distances since a time that may lie before it."""
+    times = np.linspace(since, solver.t, parts + 1)[1:-1]
+    return times[times > (solver.t_old or 0.0)]
+
+
+def _explain(share: float, target: Array, d: Array) -> NDArray[np.bool_]:
+    """Which components explain at least a share of what can be learnt."""
     explained = np.sum(target**2, axis=0) * d
-    return explained >= MATTERS * explained.sum()
+    return explained >= share * explained.sum()
 
 
 def _horizon(left: Callable[[Array], Array], enough: float, shortest: float, longest: float, at_least: float) -> float:
@@ -185,5 +210,5 @@ def _horizon(left: Callable[[Array], Array], enough: float, shortest: float, lon
     if float(left(np.asarray(longest))) >= goal:
         return longest
     excess = lambda log_t: float(left(np.exp(np.asarray(log_t)))) - goal  # noqa: E731
-    found: Any = brentq(excess, np.log(shortest), np.log(longest), xtol=1e-6)
-    return min(max(float(np.exp(found)), 1.001 * float(at_least)), longest)
+    log_t: Any = brentq(excess, np.log(shortest), np.log(longest), xtol=1e-6)
+    return min(max(float(np.exp(log_t)), 1.001 * float(at_least)), longest)

@@ -6,9 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import words
 from .moments import Moments
 from .paths import Path
 from .premises import Premise
+from .shown import Shown
 from .stopping import Stopping
 
 Array = NDArray[np.float64]
@@ -59,17 +61,17 @@ class Phase(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast:
+class Forecast(Shown):
     """A forecast of training; made by :func:`forecast`.
 
     Attributes:
         name: the table.
         moments: what is known of it.
         depth: N.
-        start: the scale of the map at the start: each of its singular values.
+        start_scale: each of the singular values of the map at the start.
         seed: of the start.
         whiten: whether inputs are whitened.
-        lr: the step size η, given or recommended.
+        step_size: η, given or recommended.
         steps: the number of steps in the range of the forecast.
         largest_stable: 2/λmax at the optimum.
         recommended: a twentieth of that, or of the same at the start where that is sharper.
@@ -90,10 +92,10 @@ class Forecast:
     name: str
     moments: Moments
     depth: int
-    start: float
+    start_scale: float
     seed: int
     whiten: bool
-    lr: float
+    step_size: float
     steps: int
     largest_stable: float
     recommended: float
@@ -108,6 +110,13 @@ class Forecast:
     stopping: Stopping | None
     premises: tuple[Premise, ...]
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Forecast({words.brief(self)})"
+
+    @property
+    def _made(self) -> "Forecast":
+        return self
 
     @property
     def time(self) -> Array:
@@ -131,4 +140,4 @@ class Forecast:
 
     def step_of(self, time: float) -> float:
         """The number of steps after which a time is reached."""
-        return time / self.lr
+        return time / self.step_size

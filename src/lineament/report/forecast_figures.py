@@ -5,9 +5,7 @@ import math
 import numpy as np
 
 from lineament.evidence.figure import Figure, Mark, Panel, Role, bars, measured, points, reference, theory
-from lineament.forecasting import Comparison, Component, Forecast
-
-from . import forecast_words as words
+from lineament.forecasting import Comparison, Component, Forecast, words
 
 LINES = 5
 """Components whose course is drawn."""
@@ -28,13 +26,13 @@ def figures(made: Forecast, run: Comparison | None = None) -> dict[str, Figure]:
 
 def _left(made: Forecast) -> float:
     """Where a logarithmic axis of steps begins: before anything is learnt, but without most of the plateau."""
-    begins = min(made.step_of(each.begins) for each in made.components)
+    begins = min(made.step_of(component.begins) for component in made.components)
     return max(1.0, min(begins / 8, made.steps / 200))
 
 
 def _shown(made: Forecast) -> tuple[np.ndarray, np.ndarray]:
     """Which points of the forecast are drawn, and their steps."""
-    step = made.time / made.lr
+    step = made.time / made.step_size
     later = step >= min(_left(made), step[-2])
     return later, step[later]
 
@@ -46,17 +44,14 @@ def _loss(made: Forecast, run: Comparison | None) -> Panel:
         seen = run.steps >= _left(made)
         marks.append(measured(run.steps[seen], run.loss[seen], "trained"))
     marks.append(theory(step, made.loss[later], "forecast"))
-    half = [each for each in words.listed(made) if math.isfinite(each.half) and words.matters(made, each)]
-    at = np.array([made.step_of(each.half) for each in half])
-    marks.append(
-        points(
-            at, np.interp(at, made.time / made.lr, made.loss), f"a {words.kind(made)} is half learnt", role="theory"
-        )
-    )
+    mattering = [component for component in words.listed(made) if words.matters(made, component)]
+    half = np.array([component.half for component in mattering if math.isfinite(component.half)])
+    loss = np.interp(half, made.time, made.loss)
+    marks.append(points(half / made.step_size, loss, f"a {words.kind(made)} is half learnt", role="theory"))
     ends = step[[0, -1]]
     marks.append(reference(ends, [made.floor] * 2, "least possible"))
     # The range of the forecast: a run that diverges must not flatten it.
-    limits = _roomy(made.floor, float(made.loss.max()))
+    limits = _with_air(made.floor, float(made.loss.max()))
     return Panel(tuple(marks), "step", "training loss", "What will the loss do?", x_scale="log", y_limits=limits)
 
 
@@ -64,15 +59,15 @@ def _shares(made: Forecast, run: Comparison | None) -> Panel:
     later, step = _shown(made)
     marks: list[Mark] = []
     drawn = _drawn(made)
-    for group, each in enumerate(drawn):
+    for group, component in enumerate(drawn):
         if run is not None:
             seen = run.steps >= _left(made)
-            label = f"{words.kind(made)} {each.number}"
-            marks.append(measured(run.steps[seen], run.share[seen, each.number - 1], label, group))
+            label = f"{words.kind(made)} {component.number}"
+            marks.append(measured(run.steps[seen], run.share[seen, component.number - 1], label, group))
     name = "forecast"
-    marks += [theory(step, made.path.share[later, each.number - 1], name) for each in drawn]
-    drawn_shares = made.path.share[:, [each.number - 1 for each in drawn]]
-    limits = _roomy(min(0.0, float(drawn_shares.min())), max(1.0, float(drawn_shares.max())))
+    marks += [theory(step, made.path.share[later, component.number - 1], name) for component in drawn]
+    drawn_shares = made.path.share[:, [component.number - 1 for component in drawn]]
+    limits = _with_air(min(0.0, float(drawn_shares.min())), max(1.0, float(drawn_shares.max())))
     title = f"Which {words.kind(made)}s come first?"
     return Panel(tuple(marks), "step", "share learnt", title, x_scale="log", y_limits=limits)
 
@@ -100,24 +95,31 @@ def _at_half(steps: dict[int, float], label: str, role: Role) -> Mark:
 
 
 def _stopping(made: Forecast) -> Panel:
-    found = made.stopping
-    assert found is not None
+    stopping = made.stopping
+    assert stopping is not None
     later, step = _shown(made)
-    low, high = float(found.loss[later].min()), float(max(found.loss[later].max(), made.loss[later].max()))
-    marks = [theory(step, found.loss[later], "expected test loss"), reference(step, made.loss[later], "training loss")]
-    if math.isfinite(found.best):
-        marks.append(points([max(made.step_of(found.best), _left(made))], [found.least], "best", role="theory"))
-    limits = _roomy(min(low, made.floor), high)
+    low, high = float(stopping.loss[later].min()), float(max(stopping.loss[later].max(), made.loss[later].max()))
+    marks = [
+        theory(step, stopping.loss[later], "expected test loss"),
+        reference(step, made.loss[later], "training loss"),
+    ]
+    if math.isfinite(stopping.best):
+        marks.append(points([max(made.step_of(stopping.best), _left(made))], [stopping.least], "best", role="theory"))
+    limits = _with_air(min(low, made.floor), high)
     return Panel(tuple(marks), "step", "loss", "When to stop?", x_scale="log", y_limits=limits)
 
 
 def _spectrum(made: Forecast) -> tuple[Panel, Panel]:
-    number = np.array([each.number for each in made.components])
-    explained = np.array([each.explained for each in made.components])
+    number = np.array([component.number for component in made.components])
+    explained = np.array([component.explained for component in made.components])
     if made.whiten:
-        size, label, title = [each.strength for each in made.components], "strength", "The target's modes"
+        size, label, title = [component.strength for component in made.components], "strength", "The target's modes"
     else:
-        size, label, title = [each.variance for each in made.components], "variance", "Variance of the inputs"
+        size, label, title = (
+            [component.variance for component in made.components],
+            "variance",
+            "Variance of the inputs",
+        )
     spectrum = Panel(
         (points(number, size),), words.kind(made), label, title, y_scale="linear" if made.whiten else "log"
     )
@@ -126,26 +128,26 @@ def _spectrum(made: Forecast) -> tuple[Panel, Panel]:
     return spectrum, shares
 
 
-def _roomy(low: float, high: float) -> tuple[float, float]:
+def _with_air(low: float, high: float) -> tuple[float, float]:
     """A range with some air at both ends."""
-    room = 0.06 * (high - low) or 1.0
-    return low - room, high + room
+    air = 0.06 * (high - low) or 1.0
+    return low - air, high + air
 
 
 def _drawn(made: Forecast) -> list[Component]:
     """The components that explain most, in the order in which they are half learnt."""
-    most = sorted(made.components, key=lambda each: -each.explained)[:LINES]
-    return sorted(most, key=lambda each: (each.half, each.number))
+    most = sorted(made.components, key=lambda component: -component.explained)[:LINES]
+    return sorted(most, key=lambda component: (component.half, component.number))
 
 
 def _learning_caption(made: Forecast, run: Comparison | None) -> str:
-    numbers = ", ".join(str(each.number) for each in _drawn(made))
+    numbers = ", ".join(str(component.number) for component in _drawn(made))
     order = f"{words.pace(made)} In the order of half-learning: {words.kind(made)} {numbers}."
     return order if run is None else f"{order} {words.comparison(run)}"
 
 
 def _spectrum_caption(made: Forecast) -> str:
-    best = max(made.components, key=lambda each: each.explained)
+    best = max(made.components, key=lambda component: component.explained)
     return (
         f"{words.kind(made).capitalize()} {best.number} ({words.made_of(best.features)}) explains most: "
         f"{best.explained:.1%} of the target's variance."

@@ -6,10 +6,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from lineament.execution import files
-from lineament.forecasting import Comparison, Forecast
+from lineament.forecasting import Comparison, Forecast, words
 
-from . import draw, forecast_figures, prose, site
-from . import forecast_words as words
+from . import draw, forecast_figures, forecast_json, prose, site
 
 
 def write(folder: str | Path, made: Forecast, run: Comparison | None = None, command: str = "") -> Path:
@@ -25,8 +24,14 @@ def write(folder: str | Path, made: Forecast, run: Comparison | None = None, com
         The path of the page.
     """
     folder = Path(folder)
-    files.write(folder / "forecast.json", words.to_json(made, run) + "\n")
+    files.write(folder / "forecast.json", forecast_json.to_json(made, run) + "\n")
     return files.write(folder / "forecast.html", page(made, run, command))
+
+
+def write_file(path: Path, made: Forecast, run: Comparison | None = None) -> Path:
+    """Write the page alone to a file; its folder is made if it is missing."""
+    files.writable(path.parent)
+    return files.write(path, page(made, run))
 
 
 def page(made: Forecast, run: Comparison | None = None, command: str = "") -> str:
@@ -44,7 +49,7 @@ def page(made: Forecast, run: Comparison | None = None, command: str = "") -> st
         facts=_facts(made),
         settings=words.settings(made) | ({"network trained": " → ".join(map(str, run.widths))} if run else {}),
         command=command,
-        measured={each.number: each.measured for each in run.halfway} if run is not None else {},
+        measured={component.number: component.measured for component in run.halfway} if run is not None else {},
     )  # fmt: skip
 
 
@@ -61,23 +66,23 @@ def command_line(table: str, options: dict[str, object]) -> str:
 
 def _facts(made: Forecast) -> dict[str, str | Markup]:
     """The numbers at the head of the page."""
-    found = made.stopping
-    if found is None:
+    stopping = made.stopping
+    if stopping is None:
         stop = "not known"
-    elif found.gain < words.SAVES_LITTLE:
+    elif stopping.gain < words.SAVES_LITTLE:
         stop = "train to the end"
     else:
-        stop = f"near step {words.steps(made, found.best)}"
+        stop = f"near step {words.steps(made, stopping.best)}"
     when = {
         "Half learnt": f"step {words.count(words.step_when(made, 0.5))}",
         "99 % learnt": f"step {words.count(words.step_when(made, 0.99))}",
         "When to stop": stop,
     }
-    if made.lr > made.largest_stable:
+    if made.step_size > made.largest_stable:
         when = dict.fromkeys(when, "not at this step size")
     return {
         "Can be explained": words.percent(made.r2, 1),
-        "Step size": prose.number(made.lr),
+        "Step size": prose.number(made.step_size),
         "Largest stable": prose.number(made.largest_stable),
         **when,
     }

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import metadata, resources
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from lineament.core.versions import version
 from lineament.evidence import Check
 from lineament.execution.fingerprint import fingerprint
 
@@ -36,7 +37,7 @@ def templates() -> "Environment":
         script=Markup((texts / "filter.js").read_text(encoding="utf-8")),
         colours=Markup(_colours()),
         fingerprint=fingerprint(),
-        version=metadata.version("lineament"),
+        version=version("lineament"),
         bar_text=bar_text,
     )
     site.filters.update(

@@ -188,7 +188,10 @@ def guaranteed_iterations(epsilon: float, excess: float, step_size: float, depth
         margin: δ > 0.
     """
     rate = arguments.number("step_size", step_size, above=0) * guaranteed_rate(depth, margin) / 2
-    return ceil(_log_ratio(excess, epsilon) / rate)
+    needed = _log_ratio(excess, epsilon) / rate if rate > 0 else inf
+    if needed == inf:
+        raise ValueError(f"step_size must be so large that its iterations can be counted; got {step_size}")
+    return ceil(needed)
 
 
 def certify(
@@ -265,4 +268,9 @@ def _remark(target: ArrayLike, depth: SupportsIndex, margin: float) -> tuple[int
     size = float(np.linalg.norm(arguments.matrix("target", target)))
     if size == 0:
         raise ValueError("target must be a matrix other than zero; got zero")
-    return arguments.count("depth", depth), size, arguments.number("margin", margin, above=0)
+    margin = arguments.number("margin", margin, above=0)
+    if max(size, margin) > 1e40:
+        raise ValueError(
+            f"target and margin must be at most 1e40, or their powers overflow; got {size:g} and {margin:g}"
+        )
+    return arguments.count("depth", depth), size, margin

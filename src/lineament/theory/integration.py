@@ -10,6 +10,8 @@ from scipy.integrate import solve_ivp
 from ..core import arguments
 from ..core.arguments import Array
 
+FINEST = 3e-14  # SciPy's integrators go no finer
+
 Method = Literal["DOP853", "LSODA"]  # the second for flows that are followed long after they have all but converged
 
 
@@ -45,7 +47,7 @@ def integrate(
     """Integrate a tuple of matrices from time 0; one array of leading length T for each."""
     t = arguments.rising("times", times, strictly=False, least=0)
     arguments.one_of("method", method, get_args(Method))
-    rtol, atol = arguments.number("rtol", rtol, above=0, below=1), arguments.number("atol", atol, above=0)
+    rtol, atol = arguments.number("rtol", rtol, least=FINEST, below=1), arguments.number("atol", atol, least=1e-100)
     cuts = np.cumsum([x.size for x in start])[:-1]
 
     def parts(y: Array) -> list[Array]:

@@ -41,6 +41,7 @@ from scipy.linalg import solve_sylvester
 
 from ..core import arguments
 from ..core.arguments import Array
+from .integration import FINEST
 
 
 class Path(NamedTuple):
@@ -74,7 +75,7 @@ def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol:
         S: XᵀX, ``(d, d)``, positive definite: what the examples do not span would be no interpolation problem.
         rtol: relative tolerance of the integrator.
     """
-    times, rtol = arguments.rising("t", t, least=0), arguments.number("rtol", rtol, above=0, below=1)
+    times, rtol = arguments.rising("t", t, least=0), arguments.number("rtol", rtol, least=FINEST, below=1)
     A, B, S = arguments.matrix("W1", W1), arguments.matrix("W2", W2), _definite(S)
     if B.shape[1] != len(A) or A.shape[1] != len(S):
         raise ValueError(f"W1, W2 and S must be h × d, k × h and d × d; got {A.shape}, {B.shape} and {S.shape}")

@@ -112,7 +112,7 @@ def laziness(target: ArrayLike, start: ArrayLike, balance: ArrayLike, change: Ar
     rise = np.hypot(start, up)  # |σ| at which the kernel is (1 + ε) k0; at `fall` it is k0/(1 + ε), if it gets there
     size = np.abs(start)
     fall = np.sqrt(np.maximum((size - down) * (size + down), 0.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         above = up * (up / (rise + origin))
         below = np.where(size >= down, down * (down / (size + fall)), rise + size)
         learnt = np.where(k0 == 0, 0.0, np.where(origin >= 0, above, below))

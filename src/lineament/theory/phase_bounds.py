@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.arguments import Array
-from .phases import BOUNDS, checked, refuse
+from .phase_arguments import BOUNDS, checked, refuse
 
 LARGEST_STEP = 2 * (2**0.5 - 1)
 """Theorem 3 has c below this; there 1 − c − c²/4 = 0."""
@@ -73,7 +73,7 @@ def log_bounds_corrected(
     limits = BOUNDS | {"depth": {"least": 2, "infinite": True}}
     depth, ratio, s, f, target = checked(limits, depth=depth, ratio=ratio, s=s, f=f, target=target)
     q = 1 - 2 / depth
-    spread = np.log(ratio * f / s)
+    spread = np.log(ratio * f) - np.log(s)
     begin = np.log(s * target)
     # (1 − e^{−q·spread})/q tends to `spread` at depth 2, and so does the outer logarithm over q.
     inner = np.where(q == 0, spread, -np.expm1(-q * spread) / np.where(q == 0, 1, q))

@@ -27,7 +27,8 @@ from scipy.special import exprel
 from ..core import arguments
 from ..core.arguments import Array
 from . import modes
-from .phases import BOUNDS, Timetable, checked, log_threshold, refuse
+from .phase_arguments import BOUNDS, checked, refuse
+from .phases import Timetable, log_threshold
 
 _DESCENT = BOUNDS | {"c": {"above": 0, "most": 1}, "depth": {"least": 2, "infinite": True}}
 _LONGEST = 1_000_000  # steps that are still counted one by one
@@ -50,6 +51,7 @@ def advance(sigma: ArrayLike, target: ArrayLike, step_size: ArrayLike, depth: Ar
     """
     sigma, target, step_size, depth = checked(sigma=sigma, target=target, step_size=step_size, depth=depth)
     push = step_size * sigma ** (1 - 2 / depth) * (target - sigma)
+    refuse(push <= -depth, "step_size must be so small that the mode stays positive; got {:g}", step_size)
     return (sigma * np.exp(_times_log1p(depth, push)))[()]
 
 
@@ -166,7 +168,8 @@ def timetable_descent(
         targets,
         depth,
     )
-    _refuse_long(modes.time_to(np.maximum(high * targets, start), targets, start, depth) / step_size)
+    with np.errstate(over="ignore"):
+        _refuse_long(modes.time_to(np.maximum(high * targets, start), targets, start, depth) / step_size)
     levels = np.log(np.stack([low, np.full_like(low, 0.5), high]))
     u = np.log(start / targets)
     passed = np.where(u >= levels, 0, -1)
@@ -200,8 +203,8 @@ def _refuse_long(steps: Array) -> None:
     longest = np.max(steps, initial=0)
     if longest > _LONGEST:
         raise ValueError(
-            f"about {longest:.2g} steps would be counted one by one, more than {_LONGEST:.0e}; steps so small follow "
-            "gradient flow: use threshold or timetable, or a larger step"
+            f"c or step_size must be so large that no more than {_LONGEST:.0e} steps are counted one by one; got about "
+            f"{longest:.2g} steps. Steps so small follow gradient flow: use threshold or timetable"
         )
 
 

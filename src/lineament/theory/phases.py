@@ -20,29 +20,19 @@ Below depth two S is bounded: small starts stop helping, and no start at all is 
 r^{2−2/N} > B(f)/B(s), where B(α) = ∫_0^α du/(u^{2−2/N}(1 − u)). At N = 1 no pair ever is.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from ..core import arguments
 from ..core.arguments import Array
 from . import modes
+from .phase_arguments import checked, refuse
 
 _SMALLEST = 1e-300  # of s/r: beyond it powers of s/r leave float64
 _ROUNDING = 37.0  # e^{−37} is half a unit in the last place
 _CLOSE, _ROUNDS = 1e-8, 60  # a quadratic iteration whose last move was 1e-8 has arrived
-
-BOUNDS: dict[str, dict[str, Any]] = {
-    "depth": {"least": 1, "infinite": True},
-    "ratio": {"above": 1},
-    "s": {"above": 0, "most": 0.5},
-    "f": {"least": 0.5, "below": 1},
-    "share": {"above": 0, "most": 1},
-}
-"""What the arguments of this module and its siblings may be; those not named here are positive and finite."""
 
 
 class Timetable(NamedTuple):
@@ -148,19 +138,6 @@ def timetable(targets: ArrayLike, start: ArrayLike, depth: ArrayLike, s: float =
         return modes.time_to(np.maximum(fraction * targets, start), targets, start, depth)
 
     return Timetable(when(low), when(0.5), when(high))
-
-
-def checked(limits: Mapping[str, dict[str, Any]] = BOUNDS, **named: ArrayLike) -> tuple[Array, ...]:
-    """Return the arguments as float64 within their limits, broadcast with each other."""
-    arrays = {name: arguments.real(name, value, **limits.get(name, {"above": 0})) for name, value in named.items()}
-    arguments.together(**arrays)
-    return np.broadcast_arrays(*arrays.values())
-
-
-def refuse(bad: NDArray[np.bool_], message: str, *arrays: Array) -> None:
-    """Raise a ValueError that shows the first bad entries."""
-    if np.any(bad):
-        raise ValueError(message.format(*(array[bad].flat[0] for array in arrays)))
 
 
 def _lag(ratio: Array, s: Array, f: Array, depth: Array) -> Array:

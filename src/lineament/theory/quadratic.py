@@ -25,6 +25,7 @@ from ..core import arguments
 from ..core.arguments import Array
 
 BIAS_RATE = 1 / 8  # c, by the gradient of the loss
+LONGEST = 1e6  # of times × values that an explicit integrator can follow, in about as many steps
 PRINTED_BIAS_RATE = 1.0  # c, by Appendix F.2.2
 
 
@@ -62,21 +63,25 @@ def trajectory(
     bias_rate = arguments.number("bias_rate", bias_rate, least=0)
     bias_target = arguments.number("bias_target", bias_target)
     rate, offset = (0.0, 0.0) if bias is None else (bias_rate, bias_target - arguments.number("bias", bias))
+    speed = float(target.sum() + start.sum() + abs(offset) + rate)
+    if speed * times[-1] > LONGEST:
+        raise ValueError(f"times must be at most {LONGEST / speed:g} for modes of this size; got {times[-1]:g}")
 
     def field(_: float, state: Array) -> Array:
         error = target - np.exp(state[:-1])
         u = error.sum() + state[-1]
         return np.append(error + 0.5 * u, -rate * u)  # the last is δ = b* − b
 
-    solution = solve_ivp(
-        field,
-        (0.0, times[-1]),
-        np.append(np.log(start), offset),
-        method="DOP853",
-        t_eval=times,
-        rtol=1e-12,
-        atol=1e-12,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial step that is far too long is taken back
+        solution = solve_ivp(
+            field,
+            (0.0, times[-1]),
+            np.append(np.log(start), offset),
+            method="DOP853",
+            t_eval=times,
+            rtol=1e-12,
+            atol=1e-12,
+        )
     if not solution.success:
         raise RuntimeError(f"the coupled modes could not be solved: {solution.message}")
     return Course(np.exp(solution.y[:-1].T), bias_target - solution.y[-1])

@@ -4,6 +4,7 @@
 ½ c ‖W − W*‖² runs c N times as fast (`units` has the table), so that a forecast for a run takes the run's own time.
 """
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import arguments
@@ -45,4 +46,5 @@ def time_to(
         depth: N ≥ 1, the number of layers.
         curvature: the variance c of white inputs.
     """
-    return modes.time_to(value, target, start, depth) / units.clock_rate(depth, curvature=curvature)
+    with np.errstate(over="ignore"):  # longer than a float can say is never
+        return modes.time_to(value, target, start, depth) / units.clock_rate(depth, curvature=curvature)

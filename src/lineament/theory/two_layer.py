@@ -89,7 +89,7 @@ def balance(W1: ArrayLike, W2: ArrayLike) -> Balance:
     size = np.linalg.norm(Q, 2) ** 2
     violation = float(np.linalg.norm(QD - value * Q) / (np.linalg.norm(Q) * size))
     rounding = np.finfo(float).eps * sum(Q.shape) * size
-    return Balance(0.0 if abs(value) <= rounding else value * float(largest) ** 2, violation)
+    return Balance(0.0 if abs(value) <= rounding else float(value * largest * largest), violation)
 
 
 def trajectory(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, target: ArrayLike, *, tolerance: float = 1e-10) -> Array:

@@ -23,6 +23,7 @@ their number.
 
 from typing import Literal, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import arguments
@@ -99,7 +100,8 @@ def steps(
     """
     rate = clock_rate(depth, parameterisation, loss, curvature)
     time = arguments.real("time", time, least=0, infinite=True)
-    return time / _per_step(rate, step_size, time)
+    with np.errstate(over="ignore"):  # more steps than a float can count are endless
+        return time / _per_step(rate, step_size, time)
 
 
 def _per_step(rate: Array, step_size: ArrayLike, other: Array) -> Array:

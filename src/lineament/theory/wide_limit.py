@@ -32,6 +32,8 @@ def scales(W: ArrayLike) -> tuple[Array, Array]:
         W: The map (outputs, inputs), or a stack of maps (…, outputs, inputs).
     """
     W = arguments.matrices("W", W)
+    if np.abs(W).max() > 1e150:
+        raise ValueError(f"W must be at most 1e150 in size, or its squares overflow; got {np.abs(W).max():g}")
     return _root(W @ W.swapaxes(-1, -2)), _root(W.swapaxes(-1, -2) @ W)
 
 
@@ -46,17 +48,20 @@ def descent(d: ArrayLike, target: ArrayLike, step_size: float, steps: int) -> Li
     """
     best = arguments.matrix("target", target)
     d = arguments.vector("d", d, best.shape[1], least=0)
-    arguments.number("step_size", step_size, above=0)
+    step_size, steps = arguments.number("step_size", step_size, above=0), arguments.count("steps", steps, 0)
     A, B, W = np.eye(len(best)), np.eye(len(d)), np.zeros_like(best)
     path = [(A, B, W)]
-    for _ in range(steps):
-        Er = (W - best) * d
-        A, B, W = (
-            A - step_size * (Er @ W.T + W @ Er.T) + step_size**2 * Er @ B @ Er.T,
-            B - step_size * (W.T @ Er + Er.T @ W) + step_size**2 * Er.T @ A @ Er,
-            W - step_size * (Er @ B + A @ Er) + step_size**2 * Er @ W.T @ Er,
-        )
-        path.append((A, B, W))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):
+            Er = (W - best) * d
+            A, B, W = (
+                A - step_size * (Er @ W.T + W @ Er.T) + step_size * step_size * Er @ B @ Er.T,
+                B - step_size * (W.T @ Er + Er.T @ W) + step_size * step_size * Er.T @ A @ Er,
+                W - step_size * (Er @ B + A @ Er) + step_size * step_size * Er @ W.T @ Er,
+            )
+            path.append((A, B, W))
+    if not np.isfinite(W).all():
+        raise ValueError(f"step_size must be so small that descent stays finite; got {step_size:g}")
     return Limit(*(np.stack(part) for part in zip(*path, strict=True)))
 
 

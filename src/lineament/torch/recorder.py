@@ -3,7 +3,6 @@
 import time
 import warnings
 from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from lineament.core.versions import version
 from lineament.recording import Recording, join, store
 
 from .layer_state import gradient_norms, singular_values, unbalancedness
@@ -131,7 +131,7 @@ class Recorder:
             about={
                 "model": type(model).__name__,
                 "torch": torch.__version__,
-                "lineament": metadata.version("lineament"),
+                "lineament": version("lineament"),
             },
         )
         self._keep(row)

@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from importlib import metadata
 from typing import Any
 
 import jax
@@ -13,6 +12,7 @@ import xarray as xr
 from ..core.ensembles import Ensemble
 from ..core.model import AbstractModel
 from ..core.run import Run
+from ..core.versions import version
 from .members import Members
 from .records import Record
 
@@ -70,7 +70,7 @@ def named(function: Callable[..., Any]) -> str:
 def _environment() -> dict[str, object]:
     device = jax.devices()[0]
     return {
-        "versions": {name: metadata.version(name) for name in ("lineament", "jax", "diffrax", "optax", "numpy")},
+        "versions": {name: version(name) for name in ("lineament", "jax", "diffrax", "optax", "numpy")},
         "python": platform.python_version(),
         "device": f"{device.platform}: {device.device_kind}",
     }

@@ -131,7 +131,7 @@ def train_expanded(
 ) -> Trained:
     """Every seed at every step size. Starts and the order of examples depend on the seed alone, not on the depth."""
     plain = data.plain
-    conv = models.Conv(plain.image, plain.filters, plain.dense, plain.kernel, depth)
+    conv = models.Conv(plain.image, plain.filters, plain.dense, kernel=plain.kernel, depth=depth)
     model = Dropped(conv, recipe.dropout) if recipe.dropout else conv
     problem = problems.cross_entropy(jnp.asarray(data.digits.rows()[0]), jnp.asarray(data.digits.labels), 10)
     keys = jnp.repeat(jax.random.split(key, seeds), len(step_sizes))

@@ -84,13 +84,14 @@ def follow(
     state = list(layers)
     mask = np.asarray(loss.observed).astype(int).astype(object)
     target, factor = _units(loss.values, bits), round(loss.factor * 2**64)
-    recorded, now = [], 0.0
+    recorded, now = [], 0
     for time in times:
-        while now < time:
+        end = round(float(time) * 2**64)  # whole numbers, so that no time is lost in adding up steps
+        while now < end:
             series = _taylor(state, mask, target, factor, bits, order)
-            step = min(time - now, _longest_step(series, bits))
-            state = _advance(series, round(step * 2**64))
-            now = time if step == time - now else now + step
+            step = min(end - now, round(_longest_step(series, bits) * 2**64))
+            state = _advance(series, step)
+            now += step
         recorded.append(state)
     return Extended(recorded, bits)
 

@@ -111,7 +111,7 @@ GENERALISATION = (
             "training": "gradient flow",
         },
         check="lineament.claims.cohen.lemma_2:check",
-        quick="20 s",
+        quick="25 s",
         full="4 min",
     ),
     Claim(
@@ -187,7 +187,7 @@ GENERALISATION = (
         ),
         meaning=(
             "Extra linear layers, merged after training, are a way to a smaller model. How much it brings depends on "
-            "where they are put: much in an autoencoder's code, little in a classifier's dense layer."
+            "where they are put: an autoencoder's code loses most of its rank, a classifier's dense layer little of it."
         ),
         paper_setting={
             "data": "MNIST and others (Jing et al. 2020)",

@@ -42,7 +42,8 @@ OPTIMISATION = (
             r"instances, $\frac12\|W-\Lambda_{yx}\|_F^2$ up to a constant with the cross-covariance $\Lambda_{yx}$ of "
             r"labels and instances, the nearest such $W'$ is $\max\{0,\sigma_{\min}(\Lambda_{yx})-\delta\}$ away from "
             r"$\Lambda_{yx}$. So $W$ has the margin exactly if "
-            r"$\|W-\Lambda_{yx}\|_F<\sigma_{\min}(\Lambda_{yx})-\delta$. With one output, about half of all small random maps have a margin."
+            r"$\|W-\Lambda_{yx}\|_F<\sigma_{\min}(\Lambda_{yx})-\delta$. With one output, about half of all "
+            r"small random maps have a margin."
         ),
         meaning="When a start is near enough to the solution for the convergence guarantee of Theorem 2 to apply.",
         paper_setting={
@@ -80,7 +81,7 @@ OPTIMISATION = (
             "measure": "φ(t) − φ* ≤ ε from the guaranteed time on, for every ε",
         },
         check="lineament.claims.cohen.theorem_2:check",
-        quick="15 s",
+        quick="25 s",
         full="2 min",
     ),
     Claim(
@@ -111,7 +112,7 @@ OPTIMISATION = (
             "measure": "φ(t) − φ* ≤ ε from the guaranteed iteration on, for every ε",
         },
         check="lineament.claims.cohen.remark_2:check",
-        quick="7 s",
+        quick="8 s",
         full="10 min",
     ),
     Claim(

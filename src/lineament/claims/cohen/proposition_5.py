@@ -17,6 +17,7 @@ NORMS: tuple[two_by_two.Norm, ...] = ("spectral", "frobenius", "nuclear")
 DEPTHS = (2, 3)
 Case = tuple[int, int, two_by_two.Sign]
 SIGNS: tuple[two_by_two.Sign, ...] = (1, -1)
+CASES: tuple[Case, ...] = tuple((d, n, sign) for d in (2, 3) for n in DEPTHS for sign in SIGNS)
 SLOPE = (-0.51, -0.49)  # theory: −½ ± 2 %
 LATE = (1e-8, 1e-6)  # the losses between which slopes are read
 
@@ -52,9 +53,9 @@ class Settings(NamedTuple):
     full=Settings(
         flows=64,
         dimensions=(2, 3),
-        in_logarithms=tuple((d, n, sign) for d in (2, 3) for n in DEPTHS for sign in SIGNS) * 4,
-        by_layers=tuple((d, 3, sign) for d in (2, 3) for sign in SIGNS) * 3,
-        extended=tuple((d, 2, sign) for d in (2, 3) for sign in SIGNS) * 2,
+        in_logarithms=CASES * 4,
+        by_layers=tuple(case for case in CASES if case[1] == 3) * 3,
+        extended=tuple(case for case in CASES if case[1] == 2) * 2,
     ),
 )
 def check(settings: Settings, key: jax.Array) -> Evidence:

@@ -151,7 +151,8 @@ def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings)
         steps=settings.steps, at=at, on_divergence="keep",
     )  # fmt: skip
     rate = np.array([i.certificate.rate for i in everyone])
-    share = run.loss.values / run.loss.values[:, :1]
+    with np.errstate(over="ignore"):  # of runs that diverge
+        share = run.loss.values / run.loss.values[:, :1]
     pace, (a, b) = _least_pace(share, rate, at), (len(admitted), len(admitted) + len(controls))
     last = np.array([np.flatnonzero(row > 1e-9)[-1] for row in share[:a]])
     return Runs(

@@ -112,7 +112,7 @@ FULL = Settings(
 
 @sizes(quick=QUICK, full=FULL)
 def check(settings: Settings, key: jax.Array) -> Evidence:
-    """Distance to the optimum and spread over networks by groups of components: dense, convolutional, whitened, non-linear.
+    """Distance to the optimum and spread over networks by groups of components, in four kinds of networks.
 
     Weights are read off the compact representation, relative to their start, and averaged over groups of components up
     to those that together hold 99 % of the variance: the paper says that the lowest hardly change. In the linear
@@ -253,9 +253,7 @@ def _checks(runs: list[Along]) -> list[Check]:
 
 def _distance_check(panel: str, runs: list[Along]) -> Check:
     losses = {run.loss for run in runs}
-    by_loss = {
-        loss: min(float(run.distance_lag.min()) for run in runs if run.loss == loss) for loss in sorted(losses)
-    }
+    by_loss = {loss: min(float(run.distance_lag.min()) for run in runs if run.loss == loss) for loss in sorted(losses)}
     loss = max(by_loss, key=lambda name: by_loss[name], default="none")
     lag = by_loss.get(loss, np.nan)
     return at_least(
@@ -294,7 +292,9 @@ def _protocol(settings: Settings) -> dict[str, str]:
     join = lambda read: "; ".join(f"{case.label}: {read(case)}" for case in settings.cases)  # noqa: E731
     return {
         "data": join(lambda case: case.data + (", ZCA-whitened" if case.panel == "c" else "")),
-        "network": join(lambda case: f"{settings.hidden} hidden units" if case.architecture == "dense" else "no dropout"),
+        "network": join(
+            lambda case: f"{settings.hidden} hidden units" if case.architecture == "dense" else "no dropout"
+        ),
         "loss": join(lambda case: " and ".join(case.losses)),
         "optimiser": f"SGD, batches of {settings.batch}",
         "step size": join(lambda case: ", ".join(f"{s:g}" for s in case.step_sizes)),

@@ -69,7 +69,7 @@ class Peaks(NamedTuple):
 
 QUICK = Settings(
     cases=(
-        Case("(a)", "photographs", "small", "elu", (1, 3, 10, 30), 12, 40, 1, 0.1, "Glorot", True),
+        Case("(a)", "photographs", "small", "elu", (1, 3, 10, 30), 16, 40, 1, 0.1, "Glorot", True),
     ),
     batch=100,
     asked=200,
@@ -129,7 +129,7 @@ def _label(case: Case) -> str:
 def _peaks(settings: Settings, case: Case, key: jax.Array) -> Peaks:
     task = _task(case.data, key)
     components = data.fit(task.X)
-    sizes_asked = (*(P for P in case.components if P < components.count), components.count)
+    sizes_asked = (*(P for P in case.components if components.count > P), components.count)
     asked = {"test": task.tests[: settings.asked], "training": task.X[: settings.asked]}
     truth = {"test": task.test_labels[: settings.asked], "training": task.labels[: settings.asked]}
     projected = [components.project(asked[kind], P) for kind in asked for P in sizes_asked]

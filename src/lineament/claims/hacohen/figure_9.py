@@ -221,7 +221,9 @@ def _numbers(one: Gains) -> dict[str, float]:
         numbers[f"{one.part.label}, {version}: gain"] = float(one.gain(version).mean())
         if version != "original":
             more = one.gain(version) - one.gain("original")
-            numbers[f"{one.part.label}, {version}: gain over the original's, in standard errors"] = readings.in_errors(more)
+            numbers[f"{one.part.label}, {version}: gain over the original's, in standard errors"] = readings.in_errors(
+                more
+            )
     best = one.curves[:, one.versions.index("original")].mean(axis=0).max()
     return numbers | {f"{one.part.label}, original: best accuracy": float(best)}
 
@@ -265,7 +267,8 @@ def _figure(found: list[Gains], share: float, numbers: dict[str, float]) -> fig.
     held = numbers[f"share of the variance in the {low(share)}"]
     return fig.Figure(
         tuple(panels),
-        f"Test accuracy with {share:.1%} of the components amplified tenfold; the lowest hold {held:.1g} of the variance. "
+        f"Test accuracy with {share:.1%} of the components amplified tenfold; the lowest hold {held:.1g} of the "
+        f"variance. "
         "Bands are standard errors over networks.",
         2,
     )

@@ -267,7 +267,7 @@ def _figure(runs: Runs, settings: Settings, ends: Ends) -> fig.Figure:
         ]
         width += [
             fig.points(runs.widths, away[i], f"|Wopt| = {size:g}", i),
-            fig.theory(runs.widths[[0, -1]], [(1 + size**2) ** 0.5 - 1] * 2, "(1 + |Wopt|²)^½ − 1"),
+            fig.theory(runs.widths[[0, -1]], [(1 + size**2) ** 0.5 - 1] * 2, "m = ∞"),
         ]
     width.append(fig.reference(runs.widths, away[0, 0] * (runs.widths / runs.widths[0]) ** -0.5, "slope −1/2"))
     marks = (fig.points(ends.norms, ends.away, "", 3), fig.theory(ends.norms, 15 / 16 * ends.norms**2, "second order"))

@@ -10,7 +10,7 @@ from ...evidence import Evidence, at_most
 from ...evidence import figure as fig
 from ..instances import generator
 from ..sizes import sizes
-from .rates import AGREE, AGREES, EXAMPLES, FALLS, NARROW, Comparisons, against, kinds, rate, sweep
+from .rates import AGREE, AGREES, EXAMPLES, FALLS, NARROW, Comparisons, against, flat, kinds, rate, sweep
 from .setting import Comparison
 
 FOURTH = (0.25, 1.0)  # η1 = d/4
@@ -61,7 +61,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     T = 2 d log d/η1 on training and fresh examples and fitted against d; m = 4d^{5/4}, n = 2d^{3/2}. The distances at ½,
     1 and 4 times d log d/η1 are given beside it: too early the twin itself has not arrived, too late the network leaves.
     """
-    d = sum(settings.groups, ())
+    d = flat(settings.groups)
     laws = kinds(width=NARROW, examples=EXAMPLES, step_size=FOURTH)
     comparisons = sweep(
         generator(key), settings.groups, laws, activation="erf", trains=(True, False), copies=settings.copies,

@@ -11,7 +11,7 @@ from ...evidence import figure as fig
 from ...measure import agreement
 from ..instances import generator
 from ..sizes import sizes
-from .rates import FALLS, NARROW, Comparisons, Series, against, gaps, rate, sweep
+from .rates import FALLS, NARROW, Comparisons, Series, against, flat, gaps, rate, sweep
 from .setting import Comparison, follow, task
 
 FIXED, GROWN = "m = 256", "m = 4d^1.25"
@@ -79,7 +79,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     members = [(one_task, settings.width)] * settings.networks
     networks = follow(rng, members, activation="erf", first=eta, second=eta, at=at)
     fixed, grown = _over_dimensions(rng, settings)
-    d = sum(settings.over.groups, ())
+    d = flat(settings.over.groups)
     slopes = {FIXED: rate(d, gaps(fixed)[1]), GROWN: rate(d, gaps(grown)[1])}
     small = gaps(fixed)[1, :-1]
     last = np.array([[[one.gaps()[1][-1] for one in row[0]]] for row in fixed])
@@ -175,7 +175,7 @@ def _numbers(networks: Sequence[Comparison]) -> dict[str, float]:
 
 
 def _protocol(settings: Settings, T: float) -> dict[str, str]:
-    d = sum(settings.over.groups, ())
+    d = flat(settings.over.groups)
     return {
         "data": f"x ~ N(0, I), d = {settings.dimension}, y = sign of a two-layer erf network of width 5",
         "examples": f"{settings.examples} to train, {settings.fresh} to test; 1c: {settings.over.examples} to train",

@@ -64,7 +64,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                      "\"a much better approximation\": three times at least")
             for width, ratio in ratios.items() if width >= DRAWN
         ] + [at_least(f"that ratio at m = {widest} over its value at m = {narrowest}", ratios[widest] / ratios[narrowest],
-                      1.0, "theory: the full twin's gap falls with the width, the naive twin's does not")],
+                      1.0, "theory: the full twin's gap falls with the width, the naive twin's does not"),
+             at_least(f"naive twin's gap of the test loss over full twin's, m = {widest}",
+                      float(mean[widest][3] / mean[widest][2]), 3.0, "what the figure shows; three times at least")],
         numbers={f"ratio of the gaps, m = {width}": ratio for width, ratio in ratios.items()}
         | {f"ratio of the gaps at T, m = {w}": float(np.divide(*v[:, 1::-1, inside].mean(axis=0)[:, -1]))
            for w, v in curves.items()}

@@ -62,7 +62,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     first, *rest = settings.pairs
     runs = {first: follow(images[first], "per image", settings.training, key, settings.networks)}
     runs |= {pair: follow(images[pair], "per image", settings.training, key, ("fully connected",)) for pair in rest}
-    others = {how: follow(images[first], how, settings.training, key, ("fully connected",)) for how in settings.others}
+    others: dict[Preparation, OnImages] = {
+        how: follow(images[first], how, settings.training, key, ("fully connected",)) for how in settings.others
+    }
     stand_in = "" if _at_hand(settings) else "without CIFAR-10's files, Gaussian images with linear labels stand in"
     return Evidence(
         checks=[one for name in settings.networks for one in _checks(name, runs, stand_in)],

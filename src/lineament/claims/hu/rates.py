@@ -101,6 +101,11 @@ def grown(d: int, factor: float, power: float) -> int:
     return 2 * round(factor * d**power / 2)
 
 
+def flat(groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The dimensions of all groups."""
+    return tuple(d for group in groups for d in group)
+
+
 def gaps(comparisons: Comparisons) -> np.ndarray:
     """The worst gap up to T, as (training or fresh, size, series, copy)."""
     return np.moveaxis(np.array([[[each.worst() for each in copies] for copies in row] for row in comparisons]), -1, 0)

@@ -21,6 +21,7 @@ from .rates import (
     against,
     along,
     falling,
+    flat,
     gaps,
     grown,
     kinds,
@@ -58,7 +59,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     Where n = 4d^{5/4} too, the least it may be, labels of chance show what the logarithm in T costs: see the remark.
     """
     rng = generator(key)
-    d = sum(settings.groups, ())
+    d = flat(settings.groups)
     series = kinds(width=NARROW, examples=EXAMPLES, step_size=EIGHTH)
     least = series[2]._replace(examples=LEAST_EXAMPLES)
     checks, numbers, runs = [], {}, {}

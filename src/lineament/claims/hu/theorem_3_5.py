@@ -9,7 +9,7 @@ from ...evidence import Evidence
 from ...evidence import figure as fig
 from ..instances import generator
 from ..sizes import sizes
-from .rates import EIGHTH, EXAMPLES, NARROW, WIDE, Comparisons, against, along, falling, gaps, kinds, rate, sweep
+from .rates import EIGHTH, EXAMPLES, NARROW, WIDE, Comparisons, against, along, falling, flat, gaps, kinds, rate, sweep
 
 HALF = (0.5, 0.0)  # η2 = 1/2 at every d
 LESS = (2.0, 1.25)  # a width below what is asked for where ϑ0 ≠ 0
@@ -45,7 +45,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     at full width steps of 4, and of 16, which lies beyond the twin's limit of stability 2/ϑ0² = 4π.
     """
     rng = generator(key)
-    erf_d, relu_d = sum(settings.erf, ()), sum(settings.relu, ())
+    erf_d, relu_d = flat(settings.erf), flat(settings.relu)
     laws = kinds(width=NARROW, examples=EXAMPLES, step_size=EIGHTH)
     erf = sweep(rng, settings.erf, laws, activation="erf", trains=(False, True), copies=settings.erf_copies)
     asked = kinds(width=WIDE, examples=EXAMPLES, step_size=HALF)

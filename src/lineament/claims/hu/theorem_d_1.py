@@ -9,7 +9,7 @@ from ...evidence import Evidence
 from ...evidence import figure as fig
 from ..instances import generator
 from ..sizes import sizes
-from .rates import EIGHTH, EXAMPLES, NARROW, WIDE, against, along, falling, gaps, kinds, rate, sweep
+from .rates import EIGHTH, EXAMPLES, NARROW, WIDE, against, along, falling, flat, gaps, kinds, rate, sweep
 
 HALF = (0.5, 0.0)  # η = 1/2 at every d
 MORE_EXAMPLES = (4.0, 1.5)
@@ -44,7 +44,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     η1 ≠ η2 (erf, η2 = η1/4) are set against the twin of the weighted kernels.
     """
     rng = generator(key)
-    erf_d, relu_d = sum(settings.erf, ()), sum(settings.relu, ())
+    erf_d, relu_d = flat(settings.erf), flat(settings.relu)
     laws = kinds(width=NARROW, examples=EXAMPLES, step_size=EIGHTH)
     uneven = [law._replace(second=settings.uneven) for law in laws[:2]]
     erf = sweep(rng, settings.erf, (*laws, *uneven), activation="erf", trains=(True, True), copies=settings.erf_copies)

@@ -1,6 +1,7 @@
 // What the page offers to the console, as window.lineament, under the package's names.
 import { read } from "../table/csv.js";
 import { forecast } from "../table/forecast.js";
+import { check } from "../table/premises.js";
 import * as certificates from "../theory/certificates.js";
 import * as end_to_end from "../theory/end_to_end.js";
 import * as lambda_modes from "../theory/lambda_modes.js";
@@ -41,6 +42,8 @@ export function api(view, host) {
       covariance_spread: (X) => twin.covariance_spread(matrix(X)),
       two_layer: (X, y, activation, first, second, spread) => twin.two_layer(matrix(X), y, activation, first, second, spread),
     },
+    /** The comparisons of Assumption 3.1 of Hu et al. for inputs X. */
+    assumptions: { check: (X) => check(matrix(X)) },
     /** As lineament.forecast, from the text of a CSV file. */
     forecast: (text, options = {}) => forecast(read(text, options.name ?? "table.csv", options.target ?? null), options),
     default_rng: (seed) => new Generator(seed),

@@ -7,6 +7,7 @@ import { make } from "./dom.js";
  * @property {string} key
  * @property {string} name what a screen reader says
  * @property {string} text its value in words
+ * @property {number} [now] its value
  * @property {number} x in pixels of the drawing
  * @property {number} y
  * @property {number} [width] of what is grabbed; a round knob if not given

@@ -69,13 +69,19 @@ function open(id, values = null) {
     views[panel.id].element.hidden = !chosen;
     tab.setAttribute("aria-selected", String(chosen));
     tab.tabIndex = chosen ? 0 : -1;
-    if (chosen) tab.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
   }
   const view = views[id];
   view.figures.forEach((figure) => { figure.measured = 0; });
   if (values) { view.values = values; view.sketches.forEach((sketch) => sketch.on && sketch.clear()); }
+  reveal_tab(document.getElementById(`tab-${id}`));
   view.stale ||= Boolean(values) || !view.model;
   view.render();
+}
+
+/** On a narrow screen the tabs scroll: the chosen one, and a little of its neighbour, come into sight. */
+function reveal_tab(tab) {
+  const list = tab.parentElement, left = tab.offsetLeft - list.offsetLeft;
+  if (left < list.scrollLeft || left + tab.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - 40;
 }
 
 function follow() {

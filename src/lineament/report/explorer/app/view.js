@@ -7,6 +7,7 @@ import { Figure } from "./figure.js";
 import { Sketch } from "./predict.js";
 import { copy, download, joined, to_csv, to_png } from "./save.js";
 
+const REST = 60, PATIENCE = 400; // milliseconds until the numbers follow: after a movement, and at the latest
 const LAP = 9000; // milliseconds for the whole of the time shown
 const CALM = 10; // jumps in place of movement, where the reader asks for less of it
 
@@ -22,7 +23,7 @@ export function valid(panel, key, value) {
 export class View {
   /**
    * @param {any} panel
-   * @param {{changed: () => void, take: (panel: string, values: any) => void, samples: Record<string, string>, presets: any[], show_preset: (id: string) => void}} host
+   * @param {{changed: () => void, settle: () => void, take: (panel: string, values: any) => void, samples: Record<string, string>, presets: any[], show_preset: (id: string) => void}} host
    */
   constructor(panel, host) {
     this.panel = panel;
@@ -34,6 +35,7 @@ export class View {
     this.stale = true;
     this.request = 0;
     this.playing = 0;
+    /** @type {import("../draw/theme.js").Theme | undefined} */ this.theme = undefined;
     this.act = {
       set: (key, value) => this.set(typeof key === "string" ? { [key]: value } : key),
       now: (now) => this.move(now),
@@ -105,6 +107,7 @@ export class View {
 
   predict() {
     const on = !this.sketches.some((sketch) => sketch.on);
+    if (on && this.values.multiples) this.set({ multiples: false }); // one curve is asked for, on one pair of axes
     this.predictor.setAttribute("aria-pressed", String(on));
     this.halt();
     this.sketches.forEach((sketch) => sketch.start(on));
@@ -215,8 +218,21 @@ export class View {
       this.chooser.value = chosen?.panel === panel.id ? this.preset : "";
       this.claim.replaceChildren(...(chosen ? this.link(chosen) : []));
     }
-    if (this.hidden || !model) this.reading.replaceChildren();
-    else this.read(panel.reading(values, model));
+    if (this.hidden || !model) { clearTimeout(this.late); this.late = 0; this.reading.replaceChildren(); } else this.read_soon();
+    this.reading.toggleAttribute("data-late", Boolean(this.late));
+  }
+
+  /** The numbers follow when the hand rests, or every now and then while it moves: a frame need not wait for their layout. */
+  read_soon() {
+    const now = performance.now();
+    this.read_at ??= -Infinity;
+    clearTimeout(this.late);
+    this.late = window.setTimeout(() => {
+      this.late = 0;
+      this.read_at = performance.now();
+      if (this.model && !this.hidden) this.read(this.panel.reading(this.values, this.model));
+      this.reading.removeAttribute("data-late");
+    }, now - this.read_at > PATIENCE ? 0 : REST);
   }
 
   link(chosen) {

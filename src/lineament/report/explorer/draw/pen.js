@@ -23,6 +23,8 @@
 
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif';
 const font = (o) => `${o.italic ? "italic " : ""}${o.bold ? "600 " : ""}${o.size ?? 12}px ${FAMILY}`;
+const SOLID = [];
+/** @type {Record<string, CanvasTextBaseline>} */
 const BASES = { top: "top", middle: "middle", bottom: "alphabetic" };
 
 /** Draws on a canvas. */
@@ -30,6 +32,7 @@ export class CanvasPen {
   /** @param {CanvasRenderingContext2D} context scaled so that units are CSS pixels */
   constructor(context) {
     this.context = context;
+    this.font = "";
   }
 
   /** @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {Stroke} o */
@@ -63,7 +66,6 @@ export class CanvasPen {
     const shape = new Path2D(path);
     if (o.fill) { this.context.fillStyle = o.fill; this.context.fill(shape); }
     if (o.colour) this.context.stroke(shape);
-    this.context.restore();
   }
 
   rect(x, y, w, h, o) {
@@ -82,29 +84,34 @@ export class CanvasPen {
 
   /** @param {string} text @param {number} x @param {number} y @param {Lettering} o */
   text(text, x, y, o) {
-    const c = this.context;
-    c.save();
-    c.font = font(o);
+    const c = this.context, wanted = font(o);
+    if (this.font !== wanted) c.font = this.font = wanted; // to be parsed takes long
+    c.globalAlpha = 1;
     c.textAlign = o.anchor === "middle" ? "center" : (o.anchor ?? "start");
     c.textBaseline = BASES[o.base ?? "bottom"];
-    c.translate(x, y);
-    if (o.turn) c.rotate((o.turn * Math.PI) / 180);
+    const turn = ((o.turn ?? 0) * Math.PI) / 180, left = turn ? 0 : x, top = turn ? 0 : y;
+    if (turn) {
+      c.translate(x, y);
+      c.rotate(turn);
+    }
     if (o.halo) {
       c.strokeStyle = o.halo;
       c.lineWidth = 4;
       c.lineJoin = "round";
-      c.strokeText(text, 0, 0);
+      c.setLineDash(SOLID);
+      c.strokeText(text, left, top);
     }
     c.fillStyle = o.colour ?? "black";
-    c.fillText(text, 0, 0);
-    c.restore();
+    c.fillText(text, left, top);
+    if (turn) {
+      c.rotate(-turn);
+      c.translate(-x, -y);
+    }
   }
 
   image(canvas, x, y, w, h) {
-    this.context.save();
-    this.context.imageSmoothingEnabled = true;
+    this.context.globalAlpha = 1;
     this.context.drawImage(canvas, x, y, w, h);
-    this.context.restore();
   }
 
   clip(x, y, w, h, draw) {
@@ -115,22 +122,22 @@ export class CanvasPen {
     c.clip();
     draw();
     c.restore();
+    this.font = "";
   }
 
+  /** Every stroke sets all that it needs: to save and restore the whole state each time takes longer. */
   begin(o) {
     const c = this.context;
-    c.save();
     c.globalAlpha = o.alpha ?? 1;
     c.strokeStyle = o.colour ?? "transparent";
     c.lineWidth = o.width ?? 1;
     c.lineJoin = "round";
-    c.setLineDash(o.dash ?? []);
+    c.setLineDash(o.dash ?? SOLID);
   }
 
   end(o) {
     if (o.fill) { this.context.fillStyle = o.fill; this.context.fill(); }
     if (o.colour) this.context.stroke();
-    this.context.restore();
   }
 }
 

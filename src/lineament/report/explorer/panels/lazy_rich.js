@@ -162,6 +162,7 @@ function draw_plane(d, act) {
   return plot;
 }
 
+/** @param {any} d @param {string} label @param {[number, number]} domain @param {"linear" | "log"} kind */
 function course_axes(d, label, domain, kind = "linear") {
   const { pen, theme, width, height, model } = d;
   return axes(pen, theme, { left: 0, top: 0, width: width - 30, height }, { x: { label: "time t", domain: model.span, ticks: 5 }, y: { label, domain, kind, ticks: 5 } });

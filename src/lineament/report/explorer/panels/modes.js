@@ -35,8 +35,8 @@ export const panel = {
   timed: true,
 
   compute({ depth, start, spectrum, x, multiples }) {
-    const course = follow(spectrum, start, depth, x, POINTS);
-    return { ...course, others: multiples ? MULTIPLES.map((n) => follow(spectrum, start, n, x, SMALL_POINTS)) : [] };
+    const course = follow(spectrum, start, depth, x, POINTS, "main");
+    return { ...course, others: multiples ? MULTIPLES.map((n) => follow(spectrum, start, n, x, SMALL_POINTS, `depth ${n}`)) : [] };
   },
 
   time: (model, now) => at_place(now, model.span, model.kind),
@@ -122,16 +122,24 @@ plt.show()
   },
 };
 
-/** All modes on one grid of times. */
-function follow(spectrum, start, depth, kind, points) {
+/** Arrays that the next course of as many points is written into: a slider should not leave a megabyte a second to collect. */
+const held = new Map();
+function array(name, points) {
+  const key = `${name}:${points}`;
+  if (!held.has(key)) held.set(key, new Float64Array(points));
+  return held.get(key);
+}
+
+/** All modes on one grid of times; `name` tells apart the courses that are shown at the same time. */
+function follow(spectrum, start, depth, kind, points, name) {
   const times = spectrum.map((target) => timetable(target, start, depth));
   const end = REACH * Math.max(...times.map((row) => row.last));
   if (!(end > 0 && end < 1e300)) throw new RangeError(`start ${start} at depth ${depth} takes longer than a float can hold; take a larger start or a smaller depth`);
   const span = /** @type {[number, number]} */ (kind === "log" ? [end / 10 ** DECADES, end] : [0, end]);
-  const t = Float64Array.from({ length: points }, (_, i) => at_place(i / (points - 1), span, kind));
-  const sigma = [], loss = new Float64Array(points), left = new Float64Array(points);
-  for (const target of spectrum) {
-    const s = new Float64Array(points);
+  const t = array(`${name} t`, points), loss = array(`${name} loss`, points).fill(0), left = array("left", points), sigma = [];
+  for (let i = 0; i < points; i++) t[i] = at_place(i / (points - 1), span, kind);
+  for (const [k, target] of spectrum.entries()) {
+    const s = array(`${name} ${k}`, points);
     fill(t, target, start, depth, s, left);
     for (let i = 0; i < points; i++) loss[i] += 0.5 * left[i] * left[i];
     sigma.push(s);
@@ -162,6 +170,7 @@ function timetable(target, start, depth) {
   return { begins: NaN, half: NaN, ends: NaN, last };
 }
 
+/** @returns {[number, number]} */
 function vertical(values) {
   const top = Math.max(...values.spectrum, values.start);
   return values.y === "log" ? [Math.min(values.start, ...values.spectrum) / 2, top * 1.6] : [0, top * 1.08];

@@ -7,7 +7,7 @@ import * as certificates from "../theory/certificates.js";
 import { field_diagonal, field_one_output } from "../theory/end_to_end.js";
 import { steps } from "../theory/ode.js";
 
-const WINDOW = [-0.6, 2.4], SEEDS = 6, LENGTH = 34, POINTS = 300, ENOUGH = 1e-3, RTOL = 1e-9, LONGEST = 400;
+const WINDOW = /** @type {[number, number]} */ ([-0.6, 2.4]), SEEDS = 6, LENGTH = 34, POINTS = 300, ENOUGH = 1e-3, RTOL = 1e-9, LONGEST = 400;
 
 /** @type {any} */
 export const panel = {
@@ -39,12 +39,11 @@ export const panel = {
     const arrived = runs.map((r) => r.arrived).filter((t) => t < Infinity);
     const end = arrived.length ? Math.min(1.15 * Math.max(...arrived), 25 * Math.min(...arrived)) : LONGEST / 4;
     const span = /** @type {[number, number]} */ ([0, end || 1]), t = Array.from({ length: POINTS }, (_, i) => (span[1] * i) / (POINTS - 1));
-    for (const r of runs) {
-      r.path = t.map(r.at);
-      r.loss = r.path.map(loss);
-      r.flow = flow_lines(velocity(r.n));
-    }
-    return { c, loss, runs, span, t, kind: "linear", excess, edge: margin_edge(values, c), ...certificate(values, c, excess, depths) };
+    const drawn = runs.map((r) => {
+      const path = t.map(r.at);
+      return { ...r, path, loss: path.map(loss), flow: flow_lines(velocity(r.n)) };
+    });
+    return { c, loss, runs: drawn, span, t, kind: "linear", excess, edge: margin_edge(values, c), ...certificate(values, c, excess, depths) };
   },
   time: (model, now) => at_place(now, model.span, "linear"),
   say_time: (model, now) => `t = ${pretty(panel.time(model, now))}`,

@@ -53,7 +53,7 @@ export const panel = {
     if (held.key === key) return held.made;
     const table = read(text, name, values.target || null);
     if (table.features.length > MOST_COLUMNS) throw new RangeError(`'${name}' has ${table.features.length} features; here at most ${MOST_COLUMNS} are handled: use lineament forecast`);
-    const work = forecasting(table, { depth: values.depth, start: values.start, whiten: values.whiten, classes: values.classes || null, seed: values.seed });
+    const work = forecasting(table, { depth: values.depth, start_scale: values.start, whiten: values.whiten, classes: values.classes || null, seed: values.seed });
     let until = performance.now() + SLICE;
     for (;;) {
       const { done, value } = work.next();
@@ -101,7 +101,7 @@ export const panel = {
     return columns;
   },
   python(values, { made }) {
-    const source = values.sample === "own" ? held.name : values.sample, options = [`depth=${values.depth}`, `start=${code(values.start)}`];
+    const source = values.sample === "own" ? held.name : values.sample, options = [`depth=${values.depth}`, `start_scale=${code(values.start)}`];
     if (values.whiten) options.push("whiten=True");
     if (values.classes) options.push("classes=True");
     if (values.seed) options.push(`seed=${values.seed}`);
@@ -112,7 +112,7 @@ from lineament.forecasting import forecast_table
 
 table = tables.read(${JSON.stringify(source)}${target})
 made = forecast_table(table, ${options.join(", ")})
-steps = made.time / made.lr
+steps = made.time / made.step_size
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
 for each in sorted(made.components, key=lambda each: -each.explained)[:${SHOWN}]:
@@ -138,7 +138,7 @@ async function take(file, act) {
 
 function draw_course(d, act) {
   const { pen, theme, values, model, width, height, hidden } = d, { made, shown } = model, wide = width > 520;
-  const plot = axes(pen, theme, { left: 0, top: 0, width: width - (wide ? 150 : 34), height }, { x: { label: "step", domain: model.span, kind: "log" }, y: { label: "share learnt", domain: [-0.05, 1.1] } });
+  const plot = axes(pen, theme, { left: 0, top: 0, width: width - (wide ? 158 : 34), height }, { x: { label: "step", domain: model.span, kind: "log" }, y: { label: "share learnt", domain: [-0.05, 1.1] } });
   const { box } = plot, steps = made.curve.step, px = steps.map((k) => plot.x(Math.max(k, model.span[0] / 10)));
   const easiest = shown.reduce((a, b) => (b.half < a.half ? b : a)), asked = shown.reduce((a, b) => (b.half > a.half && b.half < Infinity ? b : a));
   pen.clip(box.left, box.top, box.width, box.height, () => {
@@ -152,7 +152,7 @@ function draw_course(d, act) {
     shown.forEach((each, i) => {
       if (each.half_step <= model.span[1] && each.half_step >= model.span[0]) pen.circle(plot.x(each.half_step), plot.y(0.5), 4, { colour: mode_colour(theme, i, shown.length), width: 2, fill: theme.paper });
     });
-    const labels = shown.map((each, i) => ({ text: wide ? `${each.number}: ${short(words.made_of(each.features.slice(0, 2)), 20)}` : `${each.number}`, y: plot.y(made.path.share.at(-1)[each.number - 1]), colour: mode_colour(theme, i, shown.length) }));
+    const labels = shown.map((each, i) => ({ text: wide ? `${each.number}: ${short(words.made_of(each.features.slice(0, 2)), 17)}` : `${each.number}`, y: plot.y(made.path.share.at(-1)[each.number - 1]), colour: mode_colour(theme, i, shown.length) }));
     for (const each of apart(labels, box.top + 6, box.top + box.height - 6, 15)) pen.text(each.text, box.left + box.width + 6, each.y, { colour: each.colour, size: 12, bold: true, base: "middle" });
   }
   const k = panel.time(model, values.now);
@@ -192,7 +192,7 @@ function draw_loss(d) {
     });
     pen.text("training", box.left + 10, box.top + box.height - 12, { colour: palette[0], size: 12, bold: true, halo: theme.paper });
     if (expected) pen.text("expected test", box.left + 10, box.top + box.height - 28, { colour: palette[1], size: 12, bold: true, halo: theme.paper });
-    const best = made.stopping && !made.stopping.train_to_the_end ? made.stopping.best / made.lr : Infinity;
+    const best = made.stopping && !made.stopping.train_to_the_end ? made.stopping.best / made.step_size : Infinity;
     if (best >= model.span[0] && best <= model.span[1]) {
       const x = plot.x(best);
       pen.line([x, x], [box.top, box.top + box.height], { colour: palette[1], width: 1.3, dash: [5, 4] });

@@ -36,10 +36,10 @@ export const panel = {
     const { activation, labels, layers, d, n, step, seed } = values, eta = step * d, { X, y, fresh, fresh_y } = task(labels, d, n, seed);
     const first = layers === "second" ? 0 : eta, second = layers === "first" ? 0 : eta;
     const twin = two_layer(X, y, activation, first, second, 1);
-    if (!twin.stable) throw new RangeError(`step ${pretty(eta)} is too large: the twin's largest rate is ${pretty(twin.rates[0])}, and descent diverges from 2 on; take a smaller step`);
+    if (!twin.stable) throw new RangeError(`the step must be such that no rate of the twin reaches 2, or descent diverges; got a largest rate of ${pretty(twin.rates[0])} at η = ${pretty(eta)}`);
     const horizon = twin.horizon(), last = Math.max(8, Math.ceil(3 * horizon));
     const t = [...new Set(Array.from({ length: POINTS }, (_, i) => Math.round(last ** (i / (POINTS - 1)))))];
-    const naive = second > 0 ? new Twin(X, y, { ...twin.psi, norm: [twin.psi.norm[0], 0, 0] }, twin.step) : null;
+    const naive = second > 0 ? new Twin(X, y, { ...twin.psi, norm: [twin.psi.norm[0], 0, 0] }, twin.step_size) : null;
     const on_fresh = twin.prepare(fresh, fresh_y), naive_fresh = naive?.prepare(fresh, fresh_y);
     return {
       twin, horizon, span: [1, last], kind: "log", t, constants: constants(activation), eta,
@@ -107,7 +107,7 @@ rng = np.random.default_rng(${seed})
 X = rng.standard_normal((n + fresh, d))
 ${law}
 model = twin.two_layer(
-    X[:n], y[:n], activation="${activation}", first_step=${code(layers === "second" ? 0 : model.eta)}, second_step=${code(layers === "first" ? 0 : model.eta)}, spread=1.0
+    X[:n], y[:n], activation="${activation}", first_step_size=${code(layers === "second" ? 0 : model.eta)}, second_step_size=${code(layers === "first" ? 0 : model.eta)}, spread=1.0
 )
 constants = twin.constants("${activation}")
 t = np.unique(np.rint(np.geomspace(1, ${model.span[1]}, ${POINTS})))
@@ -156,9 +156,14 @@ function draw_losses(d, act) {
     if (!hidden) pen.line(px, model.training.map((x) => plot.y(x)), { colour: palette[0], width: 2.4 });
   });
   if (!hidden) {
-    const i = Math.floor(px.length * 0.12), curves = [["training", model.training, palette[0], 18], ["test", model.test, palette[1], -8]];
-    if (model.naive) curves.push(["test, without the norm", model.naive, theme.guide, -24]);
-    curves.forEach(([words, series, colour, dy]) => pen.text(words, px[i] + 4, plot.y(series[i]) + dy, { colour, size: 12, bold: true, halo: theme.paper }));
+    // The curves fall and lie close to each other: their names stand in the empty corner, in the order of the curves.
+    const curves = [["training loss", model.training, palette[0], undefined], ["test loss", model.test, palette[1], undefined]], i = px.length >> 1;
+    if (model.naive) curves.push(["test loss, without the norm", model.naive, theme.guide, [4, 4]]);
+    curves.sort((a, b) => b[1][i] - a[1][i]).forEach(([words, , colour, dash], rank) => {
+      const x = box.left + box.width - 8, y = box.top + 42 + 18 * rank;
+      pen.line([x - 24, x], [y - 4, y - 4], { colour, width: 2.4, dash });
+      pen.text(words, x - 30, y, { colour, size: 12, bold: true, anchor: "end", halo: theme.paper });
+    });
   }
   const k = panel.time(model, values.now);
   cursor(d, plot, k, `step ${k}`, (now) => act.now(now));

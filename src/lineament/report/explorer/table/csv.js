@@ -127,6 +127,7 @@ function matrix(body, features, names, source) {
   return X;
 }
 
+/** @returns {{labels: (string | null)[], kind: "whole" | "real" | "words"}} */
 function labels(body, column) {
   const told = body.map((row) => (MISSING.has(row[column] ?? "") ? null : row[column]));
   const given = told.filter((cell) => cell !== null), complete = given.length === told.length;

@@ -5,18 +5,19 @@ import * as phases from "../theory/phases.js";
 import { Generator } from "../theory/random.js";
 import { gather } from "./moments.js";
 import { deep, DONE, first_passage, MATTERS, one_layer, whitened } from "./paths.js";
-import { premises } from "./premises.js";
+import { premises, three } from "./premises.js";
 import { stopping } from "./stopping.js";
 import { notices, stop } from "./words.js";
 
 const ENOUGH = 0.999, CAREFUL = 0.05, LONGEST = 100_000, BEGUN = 0.1, HALF = 0.5, NAMED = 3;
+const WIDEST = 100; // the largest scale of the start, in units of the target's largest singular value
 const ROUNDING = 32 * 2 ** -52;
 
 /**
  * @typedef {object} Options
  * @property {number} [depth] layers
- * @property {number} [start] all singular values of the map at the start
- * @property {number | null} [lr] step size; the recommended one by default
+ * @property {number} [start_scale] all singular values of the map at the start
+ * @property {number | null} [step_size] η; the recommended one by default
  * @property {number | null} [steps] to look ahead; until 99.9 % is learnt by default
  * @property {boolean} [whiten]
  * @property {boolean | null} [classes]
@@ -29,9 +30,9 @@ const ROUNDING = 32 * 2 ** -52;
  * @param {Options} options
  */
 export function* forecasting(table, options = {}) {
-  const { start = 1e-3, lr = null, steps = null, whiten = false, classes = null, seed = 0 } = options;
+  const { start_scale = 1e-3, step_size = null, steps = null, whiten = false, classes = null, seed = 0 } = options;
   const depth = whole_depth(options.depth ?? 2);
-  for (const [name, x] of Object.entries({ start, lr: lr ?? 1 })) {
+  for (const [name, x] of Object.entries({ start_scale, step_size: step_size ?? 1 })) {
     if (!(x > 0 && x < Infinity)) throw new RangeError(`${name} must be positive and finite; got ${x}`);
   }
   if (steps !== null && !(Number.isInteger(steps) && steps >= 1)) throw new RangeError(`steps must be a whole number of at least 1; got ${steps}`);
@@ -48,17 +49,19 @@ export function* forecasting(table, options = {}) {
   }
   const own = whiten ? svd(target) : null;
   const kept = own ? own.s.filter((s) => s > ROUNDING * Math.max(target.length, d.length) * own.s[0]).length : d.length;
-  const W0 = map(own ? aligned(own, kept) : orthonormal(target.length, d.length, seed), (x) => start * x);
+  const most = WIDEST * (own ?? svd(target)).s[0];
+  if (start_scale > most) throw new RangeError(`start_scale must be at most ${three(most)} for this table; got ${start_scale}`);
+  const W0 = map(own ? aligned(own, kept) : orthonormal(target.length, d.length, seed), (x) => start_scale * x);
   const top = sharpness(target, d, depth), recommended = (CAREFUL * 2) / Math.max(top, sharpness(W0, d, depth));
-  const eta = lr ?? recommended, limits = { until: steps ? steps * eta : null, enough: ENOUGH, longest: LONGEST * recommended };
-  const path = own ? whitened(start, Array.from(own.s.slice(0, kept)), depth, limits)
+  const eta = step_size ?? recommended, limits = { until: steps ? steps * eta : null, enough: ENOUGH, longest: LONGEST * recommended };
+  const path = own ? whitened(start_scale, Array.from(own.s.slice(0, kept)), depth, limits)
     : depth === 1 ? one_layer(W0, target, d, limits) : yield* deep(W0, target, d, depth, limits);
   const found = components(m, path, V, d, target, own, kept, power, eta);
   const made = {
     table: table.name, rows: m.rows, rows_with_missing_values: m.missing, features: m.features, constant_columns: m.constant,
-    outputs: m.outputs, classes: m.classes, depth, start, seed, whiten, lr: eta,
+    outputs: m.outputs, classes: m.classes, depth, start_scale, seed, whiten, step_size: eta,
     steps: steps ?? Math.max(1, Math.ceil(path.time[path.time.length - 1] / eta)),
-    largest_stable_lr: 2 / top, recommended_lr: recommended, explained: 1 - (2 * floor) / power, least_loss: floor,
+    largest_stable_step_size: 2 / top, recommended_step_size: recommended, explained: 1 - (2 * floor) / power, least_loss: floor,
     variances: Array.from(d), components: found, phases: phases_of(found, depth, whiten),
     curve: { step: path.time.map((t) => t / eta), loss: path.left.map((x) => floor + x) },
     stopping: null, premises: premises(W0, target, d, syx, m, whiten ? V : null), notices: [],

@@ -34,7 +34,7 @@ export function gather(table, { classes = null, seed = 0 } = {}) {
   const rng = new Generator(seed), named = classes ?? table.kind === "words";
   const values = named ? null : numbers(table);
   if (values && table.kind === "words") {
-    throw new RangeError(`the target ${table.target} must hold numbers to be learnt as such; it holds words`);
+    throw new RangeError(`the target ${table.target} must hold numbers to be learnt as such; got words`);
   }
   const complete = table.X.map((x, i) => !x.some(Number.isNaN) && (named ? table.labels[i] !== null : !Number.isNaN(values[i])));
   const chosen = table.X.map((_, i) => i).filter((i) => complete[i]), n = chosen.length, missing = table.X.length - n;
@@ -54,12 +54,12 @@ export function gather(table, { classes = null, seed = 0 } = {}) {
   const Z = X.map((x, i) => Float64Array.from([...x, ...Y[i]])), { mean, covariance } = centred(Z);
   const deviation = covariance.map((row, j) => Math.sqrt(row[j]));
   deviation.forEach((x, j) => {
-    if (!Number.isFinite(x)) throw new RangeError(`the square of column '${j < p ? table.features[j] : table.target}' is too large for float64; rescale the column`);
+    if (!Number.isFinite(x)) throw new RangeError(`column '${j < p ? table.features[j] : table.target}' must hold numbers whose squares fit float64; rescale the column`);
   });
   const varies = deviation.map((x, j) => x > CONSTANT * Math.abs(mean[j]));
   const columns = table.features.map((_, j) => j), keep = columns.filter((j) => varies[j]);
-  if (!keep.length) throw new RangeError(`no feature varies: all ${p} columns are constant over ${n} rows`);
-  if (!varies.slice(p).some(Boolean)) throw new RangeError(`the target ${table.target} does not vary: there is nothing to learn`);
+  if (!keep.length) throw new RangeError(`at least one feature must vary; all ${p} columns are constant over ${n} rows`);
+  if (!varies.slice(p).some(Boolean)) throw new RangeError(`the target ${table.target} must vary; all ${n} rows have the same`);
   const outputs = names.map((_, k) => p + k), few = new Set(named || table.kind !== "whole" ? [] : values.filter((_, i) => complete[i]));
   return {
     rows: n, missing, classes: named, outputs: names,

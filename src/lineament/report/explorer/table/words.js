@@ -27,7 +27,7 @@ const matters = (made, each) => each.explained >= MATTERS * made.components.redu
 /** The step after which a share of what can be learnt is learnt; infinity if not in the range. */
 export function step_when(made, share) {
   const { left, time } = made.path, i = left.findIndex((x) => 1 - x / left[0] >= share);
-  return i < 0 ? Infinity : time[i] / made.lr;
+  return i < 0 ? Infinity : time[i] / made.step_size;
 }
 
 export function data(made) {
@@ -36,10 +36,10 @@ export function data(made) {
 }
 
 export function pace(made) {
-  if (made.lr > made.largest_stable_lr) return `At step size ${three(made.lr)}, above the largest stable one, descent will not settle.`;
+  if (made.step_size > made.largest_stable_step_size) return `At step size ${three(made.step_size)}, above the largest stable one, descent will not settle.`;
   const half = step_when(made, 0.5), most = step_when(made, 0.99);
   const end = most < Infinity ? `99 % by step ${count(most)}` : `${percent(made.learnt)} by step ${count(made.steps)}`;
-  return `At step size ${three(made.lr)}, ${half < Infinity ? `half of what can be learnt is learnt by step ${count(half)}, ` : ""}${end}.`;
+  return `At step size ${three(made.step_size)}, ${half < Infinity ? `half of what can be learnt is learnt by step ${count(half)}, ` : ""}${end}.`;
 }
 
 export function first(made) {
@@ -57,7 +57,7 @@ export function order(made) {
 }
 
 export function stop(made) {
-  const found = made.stopping, steps = (time) => count(time / made.lr);
+  const found = made.stopping, steps = (time) => count(time / made.step_size);
   if (!found) return "When to stop cannot be told: too few examples are left over to estimate the noise.";
   if (found.best === Infinity) return "Train to the end: the expected test loss never rises.";
   if (found.train_to_the_end) {
@@ -69,8 +69,8 @@ export function stop(made) {
 }
 
 export function step_size(made) {
-  const share = Number((made.recommended_lr / made.largest_stable_lr).toPrecision(2));
-  return `The largest stable step at the optimum is ${three(made.largest_stable_lr)}; recommended is ${three(made.recommended_lr)}, ${share} of it, at which descent follows the forecast closely.`;
+  const share = Number((made.recommended_step_size / made.largest_stable_step_size).toPrecision(2));
+  return `The largest stable step at the optimum is ${three(made.largest_stable_step_size)}; recommended is ${three(made.recommended_step_size)}, ${share} of it, at which descent follows the forecast closely.`;
 }
 
 /** What a reader should know about the data and the settings, in sentences. */
@@ -88,10 +88,10 @@ export function notices(made) {
   }
   const unseen = columns - made.variances.length;
   if (unseen) told.push(`${unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.`);
-  if (made.lr > made.largest_stable_lr) {
-    told.push(`The step size ${three(made.lr)} is above the largest stable one, ${three(made.largest_stable_lr)}: descent will not settle. Recommended: ${three(made.recommended_lr)}.`);
-  } else if (made.lr > 4 * made.recommended_lr) {
-    told.push(`The step size ${three(made.lr)} is ${percent(made.lr / made.largest_stable_lr)} of the largest stable one: descent departs from the flow that is forecast here by up to about that share in time.`);
+  if (made.step_size > made.largest_stable_step_size) {
+    told.push(`The step size ${three(made.step_size)} is above the largest stable one, ${three(made.largest_stable_step_size)}: descent will not settle. Recommended: ${three(made.recommended_step_size)}.`);
+  } else if (made.step_size > 4 * made.recommended_step_size) {
+    told.push(`The step size ${three(made.step_size)} is ${percent(made.step_size / made.largest_stable_step_size)} of the largest stable one: descent departs from the flow that is forecast here by up to about that share in time.`);
   }
   if (made.learnt < 0.999 - 1e-6) {
     told.push(`After ${made.steps} steps ${(100 * made.learnt).toFixed(1)} % of what can be learnt is learnt; the rest takes longer than this forecast looks ahead.`);

@@ -111,7 +111,7 @@ export function final_layer_singular_values(values, gamma, input_size) {
   if (values.length > input_size || values.some((x) => !(x >= 0 && x < Infinity))) {
     throw new RangeError(`target_singular_values must be none negative and no more than input_size; got ${values}`);
   }
-  if (!(gamma >= 0 && gamma < Infinity)) throw new RangeError(`gamma must be a finite number of at least 0, got ${gamma}`);
+  if (!(gamma >= 0 && gamma < Infinity)) throw new RangeError(`gamma must be a finite number of at least 0; got ${gamma}`);
   const all = Array.from({ length: input_size }, (_, i) => values[i] ?? 0).sort((x, y) => y - x);
   const W1 = all.map((x) => Math.sqrt(Math.hypot(x, gamma) + gamma));
   return { W1, W2: all.slice(0, values.length).map((x, i) => (W1[i] > 0 ? x / W1[i] : 0)) };

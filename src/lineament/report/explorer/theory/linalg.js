@@ -36,7 +36,11 @@ export function map(A, f) {
   return A.map((row, i) => Float64Array.from(row, (x, j) => f(x, i, j)));
 }
 
-/** The sum over all entries of f(entry, i, j). */
+/**
+ * The sum over all entries of f(entry, i, j).
+ * @param {Matrix} A
+ * @param {(x: number, i: number, j: number) => number} f
+ */
 export function total(A, f = (x) => x) {
   let sum = 0;
   for (let i = 0; i < A.length; i++) for (let j = 0; j < A[i].length; j++) sum += f(A[i][j], i, j);

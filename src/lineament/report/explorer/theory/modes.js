@@ -85,8 +85,8 @@ export function coordinates(target, start, depth) {
   const rate = below ? target * start ** q : start ** (1 + q);
   if ((target > 0 && v0 * Math.max(1, -a) > RANGE) || rate === 0 || !(rate < Infinity)) {
     throw new RangeError(
-      `start ${start} and target ${target} at depth ${depth} overflow float64: `
-      + "keep start/target between 1e-304 and 1e152, and the initial speed representable",
+      "start and target must be such that start/target lies between 1e-304 and 1e152 and the initial speed does not "
+      + `overflow; got start ${start} and target ${target} at depth ${depth}`,
     );
   }
   return { side: below ? -1 : 1, a, odds, v0, rate };

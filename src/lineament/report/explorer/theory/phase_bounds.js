@@ -17,7 +17,7 @@ export const LARGEST_STEP = 2 * (Math.SQRT2 - 1);
  */
 export function log_bounds(depth, ratio, s, f, target = 1) {
   check(depth, ratio, s, f);
-  if (!(depth === 2 || depth >= 3)) throw new RangeError(`depth must be 2 or at least 3, as in Theorem 2, got ${depth}`);
+  if (!(depth === 2 || depth >= 3)) throw new RangeError(`depth must be 2 or at least 3, as in Theorem 2; got ${depth}`);
   const q = 1 - 2 / depth, spread = Math.log(s / (ratio * f)), begin = Math.log(s * target);
   const bound = (x) => begin + (depth === 2 ? x * spread : -Math.log1p(x) / q);
   return [bound(1 / ((1 - f) * (ratio - 1))), bound((1 - s) / (ratio - 1))];

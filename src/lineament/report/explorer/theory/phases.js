@@ -33,8 +33,8 @@ export function is_incremental(start, target_i, target_j, s, f, depth) {
   positive("start", start);
   positive("target_i", target_i);
   positive("target_j", target_j);
-  if (target_i <= target_j) throw new RangeError(`target_i must lie above target_j, got ${target_i} and ${target_j}`);
-  if (start >= target_j) throw new RangeError(`start must lie below target_j, got ${start} and ${target_j}`);
+  if (target_i <= target_j) throw new RangeError(`target_i must lie above target_j; got ${target_i} and ${target_j}`);
+  if (start >= target_j) throw new RangeError(`start must lie below target_j; got ${start} and ${target_j}`);
   const ratio = target_i / target_j;
   check(depth, ratio, s, f);
   far_enough(s, ratio);
@@ -94,13 +94,13 @@ export function timetable(target, start, depth, s = 0.1, f = 0.9) {
   positive("targets", target);
   positive("start", start);
   check(depth, 2, s, f);
-  if (start >= target) throw new RangeError(`start must lie below its target, got ${start} and ${target}`);
+  if (start >= target) throw new RangeError(`start must lie below its target; got ${start} and ${target}`);
   const when = (fraction) => modes.time_to(Math.max(fraction * target, start), target, start, depth);
   return { begins: when(s), half: when(0.5), ends: when(f) };
 }
 
 function far_enough(s, ratio) {
-  if (s / ratio < SMALLEST) throw new RangeError(`s/ratio must be at least 1e-300, got s = ${s} and ratio = ${ratio}`);
+  if (s / ratio < SMALLEST) throw new RangeError(`s/ratio must be at least 1e-300; got s = ${s} and ratio = ${ratio}`);
 }
 
 /** The time mode i needs from sσj* to fσi*, in units that tame s → 0. */

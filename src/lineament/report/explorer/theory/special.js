@@ -37,21 +37,22 @@ export function clip(x, low, high) {
  * @param {unknown} got
  */
 export function insist(good, name, words, got) {
-  if (!good) throw new RangeError(`${name} must hold ${words}, got ${got}`);
+  if (!good) throw new RangeError(`${name} must hold ${words}; got ${got}`);
 }
 
 /**
  * A function of numbers as one of numbers or equally long arrays, entry by entry.
- * @param {(...x: number[]) => any} f
+ * @param {(...x: any[]) => any} f
  * @returns {(...x: any[]) => any}
  */
 export function elementwise(f) {
   return (...given) => {
+    /** @type {any[]} */
     const lists = given.filter((x) => Array.isArray(x) || ArrayBuffer.isView(x));
     if (!lists.length) return f(...given);
     const n = lists[0].length;
     if (lists.some((x) => x.length !== n)) {
-      throw new RangeError(`the arguments must be numbers or equally long arrays, got lengths ${lists.map((x) => x.length)}`);
+      throw new RangeError(`the arguments must be numbers or equally long arrays; got lengths ${lists.map((x) => x.length)}`);
     }
     return Array.from({ length: n }, (_, i) => f(...given.map((x) => (lists.includes(x) ? x[i] : x))));
   };

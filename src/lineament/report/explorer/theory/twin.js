@@ -34,6 +34,7 @@ const CLOSED = {
   gelu: [0.5, 0.5 / ROOT_PI, 0.75 / ROOT_PI, 0.0625 / ROOT_PI],
 };
 
+/** @param {number[]} found */
 const named = ([zeta, theta0, theta1, theta2]) => ({ zeta, theta0, theta1, theta2 });
 
 /**
@@ -127,12 +128,12 @@ export class Twin {
    * @param {Float64Array[]} X inputs, n × d
    * @param {ArrayLike<number>} y labels
    * @param {FeatureMap} psi
-   * @param {number} step η > 0
+   * @param {number} step_size η > 0
    */
-  constructor(X, y, psi, step) {
-    if (!(step > 0 && step < Infinity)) throw new RangeError(`step must be positive and finite; got ${step}`);
+  constructor(X, y, psi, step_size) {
+    if (!(step_size > 0 && step_size < Infinity)) throw new RangeError(`step_size must be positive and finite; got ${step_size}`);
     this.psi = psi;
-    this.step = step;
+    this.step_size = step_size;
     this.n = X.length;
     this.dimension = X[0].length;
     const Psi = features(psi, X), width = Psi[0].length;
@@ -145,7 +146,7 @@ export class Twin {
     this.parts = Float64Array.from({ length: kept }, (_, k) => U.reduce((sum, row, i) => sum + row[k] * b[i], 0));
     const inside = b.map((_, i) => dot(U[i].slice(0, kept), this.parts));
     this.out_of_reach = b.reduce((sum, x, i) => sum + (x - inside[i]) ** 2, 0);
-    this.rates = this.scales.map((x) => (step * x * x) / this.n);
+    this.rates = this.scales.map((x) => (step_size * x * x) / this.n);
   }
 
   /** Whether descent at this step converges. */
@@ -188,7 +189,7 @@ export class Twin {
 
   /** T = c·d log d/η, the number of steps until which Theorems 3.2 and 3.5 speak. */
   horizon(c = 1) {
-    return (c * this.dimension * Math.log(this.dimension)) / this.step;
+    return (c * this.dimension * Math.log(this.dimension)) / this.step_size;
   }
 }
 
@@ -197,18 +198,18 @@ export class Twin {
  * @param {Float64Array[]} X
  * @param {ArrayLike<number>} y
  * @param {string} activation
- * @param {number} first_step
- * @param {number} second_step
+ * @param {number} first_step_size
+ * @param {number} second_step_size
  * @param {number} [spread]
  */
-export function two_layer(X, y, activation, first_step, second_step, spread) {
-  const step = Math.max(first_step, second_step);
-  if (!(first_step >= 0 && second_step >= 0 && step > 0 && step < Infinity)) {
+export function two_layer(X, y, activation, first_step_size, second_step_size, spread) {
+  const step = Math.max(first_step_size, second_step_size);
+  if (!(first_step_size >= 0 && second_step_size >= 0 && step > 0 && step < Infinity)) {
     throw new RangeError(
-      `first_step and second_step must be finite, none negative, not both 0; got ${first_step} and ${second_step}`,
+      `first_step_size and second_step_size must be finite, none negative, not both 0; got ${first_step_size} and ${second_step_size}`,
     );
   }
-  const psi = feature_map(activation, spread ?? covariance_spread(X), first_step / step, second_step / step);
+  const psi = feature_map(activation, spread ?? covariance_spread(X), first_step_size / step, second_step_size / step);
   return new Twin(X, y, psi, step);
 }
 

@@ -1,0 +1,201 @@
+"""Columns of a table as numbers: what each holds over the whole table, its levels, and what fills its gaps.
+
+A column is looked at from the first row to the last before any of it is encoded, so that a word in the last row, or a
+label that is written in two ways, is known from the beginning.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .labels import canonical, is_number, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[np.float64]
+Impute = Literal["median"]
+
+MOST_LEVELS = 100
+"""Different words in a column; more are taken to be identifiers or free text."""
+
+MOST_VALUES = 10_000_000
+"""Numbers that are held at once to find medians."""
+
+NUMERIC = ("number", "truth value", "infinite value")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
+_COMPLEX = re.compile(r"\(?([+-]?[\d.]+([eE][+-]?\d+)?)?[+-]?[\d.]*([eE][+-]?\d+)?[ij]\)?")
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column becomes numbers.
+
+    Attributes:
+        name: as the table has it.
+        levels: the words that it holds, which become one column each; None for a column of numbers.
+        fill: what takes the place of a missing value; None where rows that miss one are left out.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None = None
+    fill: float | str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that it becomes."""
+        if self.levels is None:
+            return (printable(self.name),)
+        return tuple(printable(f"{self.name}={level}") for level in self.levels)
+
+    def encode(self, values: "pd.Series") -> Array:
+        """The column as (rows, columns), not-a-number where a value is missing and nothing fills it."""
+        if self.levels is None:
+            numbers = as_numbers(values)[:, None]
+            return numbers if self.fill is None else np.where(np.isnan(numbers), self.fill, numbers)
+        words = values.map(canonical, na_action="ignore")
+        if self.fill is not None:
+            words = words.fillna(self.fill)
+        hot = np.equal.outer(words.to_numpy(object), np.array(self.levels, object)).astype(np.float64)
+        hot[words.isna().to_numpy()] = np.nan
+        return hot
+
+
+@dataclass
+class Survey:
+    """What a column holds, from all rows seen so far."""
+
+    name: str
+    numbers: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+    odd: dict[str, tuple[int, str]] = field(default_factory=dict)
+    many: bool = False
+    held: list[Array] = field(default_factory=list)
+
+    def see(self, values: "pd.Series", first: int, hold: bool) -> None:
+        """Look at some rows, the first of which is example number `first`."""
+        if values.dtype.kind in "mMc":
+            self.odd.setdefault(
+                "date" if values.dtype.kind in "mM" else "complex number", (first, str(values.iloc[0]))
+            )
+            return
+        if values.dtype.kind in "iufb":
+            self.numbers += int(values.notna().sum())
+            if values.dtype.kind == "b":
+                self.odd.setdefault("truth value", (first, str(values.iloc[0])))
+        else:
+            self._see_text(values, first)
+        if hold and not self.words:
+            self.held.append(as_numbers(values))
+
+    def _see_text(self, values: "pd.Series", first: int) -> None:
+        texts = values.reset_index(drop=True).dropna().astype(str)
+        kinds = texts.drop_duplicates().map(_kind)
+        for kind in kinds.unique():
+            place = int(kinds.index[kinds == kind][0])
+            self.odd.setdefault(kind, (first + place, str(texts[place])))
+        numeric = texts.map(dict(zip(texts[kinds.index], kinds, strict=True))).isin(NUMERIC)
+        self.numbers += int(numeric.sum())
+        if not self.many:
+            self.words.update(texts[~numeric].map(canonical))
+            self.many = len(self.words) > MOST_LEVELS
+
+    def feature(self, source: str, impute: Impute | None) -> Column:
+        """The column as a feature; refused if it holds dates, complex numbers, both words and numbers, or names."""
+        self._refuse_what_is_no_feature(source)
+        if not self.words:
+            return Column(self.name, None, self._median() if impute else None)
+        levels = tuple(sorted(self.words, key=natural))
+        return Column(self.name, levels, self.words.most_common(1)[0][0] if impute else None)
+
+    def holds_numbers(self, source: str) -> bool:
+        """Whether the column, as a target, holds numbers throughout; words and truth values name classes."""
+        self._refuse_dates(source)
+        truths = "truth value" in self.odd
+        if self.numbers and self.words and not truths:
+            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
+            raise ValueError(
+                f"the target {printable(self.name)!r} of {source!r} must hold numbers, or names of classes, not both; "
+                f"got {number!r} and, in example {row}, {word!r}. Mend the table, or take all as classes (--classes)"
+            )
+        return not self.words and not truths
+
+    def _refuse_what_is_no_feature(self, source: str) -> None:
+        self._refuse_dates(source)
+        name = printable(self.name)
+        if self.many:
+            raise ValueError(
+                f"column {name!r} of {source!r} must hold numbers, or at most {MOST_LEVELS} different words; got more, "
+                f"such as {self.odd['word'][1]!r}. Leave it out (--drop {name})"
+            )
+        if self.words and self.numbers:
+            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
+            raise ValueError(
+                f"column {name!r} of {source!r} must hold numbers, or words, not both; got {number!r} and, in example "
+                f"{row}, {word!r}. Mend it, or leave it out (--drop {name})"
+            )
+
+    def _refuse_dates(self, source: str) -> None:
+        for kind in ("date", "complex number"):
+            if kind in self.odd and set(self.odd) == {kind}:
+                row, value = self.odd[kind]
+                raise ValueError(
+                    f"column {printable(self.name)!r} of {source!r} must hold real numbers or words; got a {kind}, "
+                    f"{value!r}, in example {row}. Turn it into numbers, or leave it out (--drop {printable(self.name)})"
+                )
+
+    def _median(self) -> float | None:
+        values = np.concatenate(self.held) if self.held else np.zeros(0)
+        known = values[~np.isnan(values)]
+        return float(np.median(known)) if len(known) else None
+
+
+def survey(names: Iterable[str], pieces: Iterable["pd.DataFrame"], impute: Impute | None) -> tuple[list[Survey], int]:
+    """Look at every column of a table that comes in pieces; returns what they hold, and how many rows there are."""
+    columns, rows = [Survey(name) for name in names], 0
+    for piece in pieces:
+        if impute and (rows + len(piece)) * len(columns) > MOST_VALUES:
+            raise ValueError(
+                f"impute must be left out for tables of more than {MOST_VALUES} values: medians need all of them"
+            )
+        for j, column in enumerate(columns):
+            column.see(piece.iloc[:, j], rows + 1, bool(impute))
+        rows += len(piece)
+    return columns, rows
+
+
+def as_numbers(values: "pd.Series") -> Array:
+    """A column of numbers or truth values as float64, not-a-number where one is missing."""
+    import pandas as pd
+
+    if values.dtype.kind in "iufb":
+        return values.to_numpy(np.float64)
+    truths = {"true": "1", "false": "0"}
+    texts = values.map(lambda value: truths.get(str(value).strip().lower(), value), na_action="ignore")
+    return np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64)
+
+
+def natural(name: str) -> tuple[int, float, str]:
+    """Sorts names that are numbers by their value, before the others."""
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name
+
+
+def _kind(text: str) -> str:
+    stripped = text.strip()
+    if is_number(stripped):
+        return "number"
+    if stripped.lower() in ("true", "false"):
+        return "truth value"
+    if _DATE.fullmatch(stripped):
+        return "date"
+    if stripped[-1:] in "ij)" and any(c.isdigit() for c in stripped) and _COMPLEX.fullmatch(stripped):
+        return "complex number"
+    return "infinite value" if stripped.lower().lstrip("+-") in ("inf", "infinity") else "word"

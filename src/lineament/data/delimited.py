@@ -1,0 +1,157 @@
+"""Tables in text files: separator, names and row names found from the first lines, then read in bounded pieces."""
+
+import bz2
+import csv
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from .labels import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CELLS = 1 << 20
+"""Numbers in one piece: 8 MiB in float64, whatever the number of columns."""
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes of one line."""
+
+SWELLS, SWOLLEN = 250, 256 * 2**20
+"""A file that unpacks to so many times its size, and to so many bytes, is no table: text packs at most tens of times."""
+
+MISSING = ["?"]
+"""What files write for a missing value, besides what pandas knows (nothing, NA, nan, null and the like)."""
+
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+ENDINGS = tuple(ending + packed for packed in ("", *OPENERS) for ending in TEXT)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text file is laid out.
+
+    Attributes:
+        separator: between the values of a line; a regular expression for white space.
+        header: whether the first line names the columns.
+        row_names: whether every line begins with a name of its own, which the first line has none for.
+        names: of the columns, without row names.
+    """
+
+    separator: str
+    header: bool
+    row_names: bool
+    names: tuple[str, ...]
+
+
+def layout(path: Path) -> Layout:
+    """Find the layout of a file from its first lines.
+
+    R's `write.table` writes a name in front of every row but none over these; other programs end every line with a
+    separator, which leaves an empty last value instead.
+    """
+    with opened(path) as file:
+        lines = [file.readline(LONGEST_LINE).decode("utf-8-sig").strip("\r\n") for _ in range(2)]
+    first, second = lines
+    if not first.strip():
+        raise ValueError("it is empty, or its first line is")
+    separator = max(",;\t", key=first.count)
+    if separator not in first:
+        separator = r"\s+"
+    cells, below = _cells(first, separator), _cells(second, separator)
+    header = not all(map(is_number, cells))
+    row_names = header and len(below) == len(cells) + 1 and below[-1] != ""
+    names = tuple(cells) if header else tuple(str(j) for j in range(len(cells)))
+    return Layout(separator, header, row_names, _distinct(names))
+
+
+def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Iterator["pd.DataFrame"]:
+    """The chosen columns of a file in pieces; those of `texts` as they are written, the others as pandas reads them."""
+    import pandas as pd
+
+    shift = int(plan.row_names)
+    options: Any = {
+        "sep": plan.separator,
+        "header": None,
+        "skiprows": int(plan.header),
+        "names": range(len(plan.names) + shift),
+        "dtype": {j + shift: str for j in texts},
+        "chunksize": max(1, CELLS // len(plan.names)),
+        "na_values": MISSING,
+        "skipinitialspace": True,
+        "low_memory": False,
+        "encoding": "utf-8-sig",
+        # Without index_col=False, a separator too many at the end of each line would shift every column by one.
+        "index_col": False,
+    }
+    try:
+        with opened(path) as file, pd.read_csv(file, **options) as reader:
+            for piece in reader:
+                yield piece[[j + shift for j in columns]]
+    except pd.errors.EmptyDataError:
+        return
+    except (pd.errors.ParserError, UnicodeError) as error:
+        raise ValueError(f"{str(path)!r} cannot be read as a table: {' '.join(str(error).split())}") from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """A file of bytes, unpacked as it is read; refused by name if it is cut off, or a bomb."""
+    opener = OPENERS.get(path.suffix.lower(), open)
+    try:
+        with opener(path, "rb") as file:
+            yield _Bounded(file, path.stat().st_size, packed=opener is not open)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {' '.join(str(error).split())}") from error
+
+
+class _Bounded:
+    """Bytes of a file, as long as its lines are bounded and it does not swell beyond what text does."""
+
+    def __init__(self, file: IO[bytes], size: int, packed: bool) -> None:
+        self.file, self.size, self.packed = file, size, packed
+        self.done = self.line = 0
+
+    def read(self, size: int = -1) -> bytes:
+        return self._counted(self.file.read(LONGEST_LINE if size is None or size < 0 else size))
+
+    def readline(self, size: int = -1) -> bytes:
+        return self._counted(self.file.readline(LONGEST_LINE if size < 0 else size))
+
+    def __iter__(self) -> Iterator[bytes]:
+        while line := self.readline():
+            yield line
+
+    def _counted(self, piece: bytes) -> bytes:
+        self.done += len(piece)
+        end = piece.rfind(b"\n")
+        self.line = self.line + len(piece) if end < 0 else len(piece) - 1 - end
+        if self.line >= LONGEST_LINE:
+            raise ValueError(f"a line must be shorter than {LONGEST_LINE // 2**20} MiB; the file is no table of text")
+        if self.packed and self.done > max(SWOLLEN, SWELLS * self.size):
+            raise ValueError(
+                f"it unpacks to more than {self.done // 2**20} MiB, {SWELLS} times its size: no table does"
+            )
+        return piece
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    delimiter = " " if separator == r"\s+" else separator
+    text = " ".join(line.split()) if delimiter == " " else line
+    return [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter), [])]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names without repeats: the second `a` becomes `a.1`."""
+    seen: dict[str, int] = {}
+    made = []
+    for name in names:
+        seen[name] = seen.get(name, -1) + 1
+        made.append(f"{name}.{seen[name]}" if seen[name] else name)
+    return tuple(made)

@@ -1,0 +1,195 @@
+"""A forecast in words: the sentences that the object, the terminal and the page share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .paths import MATTERS
+
+if TYPE_CHECKING:
+    from .compare import Comparison
+    from .result import Component, Forecast
+
+SHOWN = 12
+"""Rows of the table of components."""
+
+SAVES_LITTLE = 0.01
+"""Stopping early that saves less than this share of the expected test loss is not worth the trouble."""
+
+
+def count(value: float) -> str:
+    """A whole number with its thousands set apart; a dash for what does not happen."""
+    return f"{round(value):,}".replace(",", "\u202f") if math.isfinite(value) else "–"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share as a percentage."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def title(made: Forecast) -> str:
+    """What the forecast is about."""
+    layers = "one layer" if made.depth == 1 else f"{made.depth} layers"
+    return f"What a linear network of {layers} learns from {made.name.rsplit('/', 1)[-1]}"
+
+
+def kind(made: Forecast) -> str:
+    """What is learnt: modes of the target where inputs are whitened, else principal components."""
+    return "mode" if made.whiten else "component"
+
+
+def listed(made: Forecast) -> list[Component]:
+    """The components that explain most, in the order in which they are half learnt."""
+    most = sorted(made.components, key=lambda component: -component.explained)[:SHOWN]
+    return sorted(most, key=lambda component: (component.half, component.number))
+
+
+def matters(made: Forecast, component: Component) -> bool:
+    """Whether a component explains enough of what can be learnt to be worth a mark."""
+    return component.explained >= MATTERS * sum(other.explained for other in made.components)
+
+
+def steps(made: Forecast, time: float) -> str:
+    """A time as a number of steps."""
+    return count(made.step_of(time))
+
+
+def made_of(pairs: tuple[tuple[str, float], ...]) -> str:
+    """The names that weigh most, with the sign of their weight."""
+    return ", ".join(f"{'+' if weight >= 0 else '−'}{name}" for name, weight in pairs)
+
+
+def step_when(made: Forecast, share: float) -> float:
+    """The step after which a share of what can be learnt is learnt; infinity if not in the range."""
+    learnt = 1 - made.path.left / made.path.left[0]
+    i = int(np.argmax(learnt >= share))
+    return made.step_of(float(made.time[i])) if learnt[i] >= share else math.inf
+
+
+def sentences(made: Forecast, run: Comparison | None = None) -> tuple[str, ...]:
+    """All that is to be said of a forecast, and of the run that it was compared with."""
+    told = tuple(part(made) for part in (data, step_size, pace, first, order, stop))
+    return told if run is None else (*told, f"Trained: {run.verdict}. {comparison(run)}")
+
+
+def brief(made: Forecast) -> str:
+    """The forecast in one short line."""
+    m = made.moments
+    layers = "1 layer" if made.depth == 1 else f"{made.depth} layers"
+    name = made.name if len(made.name) <= 40 else f"…{made.name[-39:]}"
+    return (
+        f"{name}: {count(m.rows)} examples, {len(m.features)} features, {outputs(made)}; {layers}, "
+        f"step size {made.step_size:.3g}, {count(made.steps)} steps, {percent(made.learnt)} learnt"
+    )
+
+
+def outputs(made: Forecast) -> str:
+    """How many targets there are, or classes."""
+    number = len(made.moments.outputs)
+    if made.moments.classes:
+        return f"{number} classes"
+    return "one target" if number == 1 else f"{number} targets"
+
+
+def data(made: Forecast) -> str:
+    """The table in one sentence."""
+    m = made.moments
+    share = f"A linear map can explain {percent(made.r2)} of the target's variance in these examples."
+    return f"{count(m.rows)} examples, {len(m.features)} features, {outputs(made)}. {share}"
+
+
+def pace(made: Forecast) -> str:
+    """How fast it learns, in one sentence."""
+    if made.step_size > made.largest_stable:
+        return f"At step size {made.step_size:.3g}, above the largest stable one, descent will not settle."
+    half, most = step_when(made, 0.5), step_when(made, 0.99)
+    end = (
+        f"99 % by step {count(most)}" if math.isfinite(most) else f"{percent(made.learnt)} by step {count(made.steps)}"
+    )
+    begin = f"half of what can be learnt is learnt by step {count(half)}, " if math.isfinite(half) else ""
+    return f"At step size {made.step_size:.3g}, {begin}{end}."
+
+
+def first(made: Forecast) -> str:
+    """What is learnt first."""
+    if not math.isfinite(listed(made)[0].half):
+        return "No component is half learnt within this range."
+    component = next((one for one in listed(made) if matters(made, one)), listed(made)[0])
+    return (
+        f"First comes {kind(made)} {component.number} ({made_of(component.features)}), which explains "
+        f"{percent(component.explained, 1)} of the target's variance: half learnt by step {steps(made, component.half)}."
+    )
+
+
+def order(made: Forecast) -> str:
+    """Whether what matters is learnt in phases."""
+    if not made.phases:
+        return f"Only one {kind(made)} matters: there are no phases to tell apart."
+    apart = sum(phase.separated for phase in made.phases)
+    number = "none is" if apart == 0 else "one is" if apart == 1 else f"{apart} are"
+    return (
+        f"Of {len(made.phases)} successive pairs of {kind(made)}s that matter, {number} learnt strictly one after the "
+        "other (90 % of the first before 10 % of the second)."
+    )
+
+
+def stop(made: Forecast) -> str:
+    """When to stop."""
+    stopping = made.stopping
+    if stopping is None:
+        return "When to stop cannot be told: too few examples are left over to estimate the noise."
+    if not math.isfinite(stopping.best):
+        return "Train to the end: the expected test loss never rises."
+    if stopping.gain < SAVES_LITTLE:
+        return (
+            f"Train to the end: stopping at the best step, {steps(made, stopping.best)}, would save only "
+            f"{percent(stopping.gain, 1)} of the expected test loss."
+        )
+    if not stopping.within_range:
+        rise = percent(stopping.gain)
+        return f"The expected test loss still falls at step {count(made.steps)}; it rises later, by {rise}."
+    end = f"to {steps(made, stopping.window[1])}" if math.isfinite(stopping.window[1]) else "onwards"
+    return (
+        f"Stop near step {steps(made, stopping.best)} (within 5 % of best: {steps(made, stopping.window[0])} {end}): it "
+        f"saves {percent(stopping.gain)} of the expected test loss at the end of training."
+    )
+
+
+def step_size(made: Forecast) -> str:
+    """The step sizes, in one sentence."""
+    share = f"{made.recommended / made.largest_stable:.2g}"
+    return (
+        f"The largest stable step at the optimum is {made.largest_stable:.3g}; recommended is {made.recommended:.3g}, "
+        f"{share} of it, at which descent follows the forecast closely."
+    )
+
+
+def comparison(run: Comparison) -> str:
+    """What training showed, in one sentence."""
+    if run.diverged_at is not None:
+        return f"Training diverged at step {count(run.diverged_at)}: the step size is too large."
+    return (
+        f"Trained in {run.seconds:.2g} s: the loss was never further than {percent(run.gap, 1)} of its first value "
+        "from the forecast for the same step."
+    )
+
+
+def settings(made: Forecast) -> dict[str, object]:
+    """What the forecast was made with."""
+    directions = (
+        "in the directions of the target's modes" if made.whiten else f"in random directions, seed {made.seed}"
+    )
+    targets = "centred" if np.all(made.moments.target_scale == 1) else "standardised"
+    return {
+        "table": made.name,
+        "target": ", ".join(made.moments.outputs[:SHOWN]) + (", …" if len(made.moments.outputs) > SHOWN else ""),
+        "depth": made.depth,
+        "start": f"balanced, all singular values {made.start_scale:g}, {directions}",
+        "step size": made.step_size,
+        "steps": made.steps,
+        "inputs": "whitened" if made.whiten else "centred" if np.all(made.moments.scale == 1) else "standardised",
+        "loss": f"½ mean‖Wx − y‖², full batch, {targets} targets",
+    }

@@ -1,0 +1,95 @@
+"""What the claims of the lecture notes share: hard instances, iterations, components, and the table of gas sensors."""
+
+import numpy as np
+import pytest
+
+from lineament.claims.cohen import hard_instances
+from lineament.claims.cohen.figure_1_left import Race, Settings, _checks
+from lineament.claims.cohen.iterations import first_step
+from lineament.claims.cohen.tensor_tasks import overlap
+from lineament.data import catalogue, gas
+from lineament.evidence import figure as fig
+from lineament.theory import certificates, layers
+
+
+@pytest.mark.parametrize("widths", [(3, 2, 1), (2, 2, 2), (3, 2, 2, 2)])
+def test_instances_have_the_unbalance_and_step_that_they_are_asked_for(widths):
+    rng = np.random.default_rng(0)
+    for excess, step, holds in ((1.0, 0.999, True), (1e-6, 0.5, True), (3.0, 0.999, False), (1.0, 1.1, False)):
+        shape = hard_instances.random_shape(rng, widths, 10.0)
+        instance = hard_instances.build(shape, widths, excess, step)
+        margin = instance.certificate.margin
+        admitted = certificates.admissible_unbalancedness(instance.target, len(widths) - 1, margin)
+        assert layers.unbalancedness(instance.layers) == pytest.approx(0.999 * excess * admitted, rel=1e-3)
+        assert instance.certificate.holds == holds
+        assert instance.certificate.step_size is not None
+        turned = hard_instances.turned(rng, instance, instance.certificate.step_size)
+        assert turned.certificate.margin == pytest.approx(margin)
+        assert hard_instances.pace(turned) == pytest.approx(hard_instances.pace(instance))
+
+
+def test_the_search_finds_harder_instances_than_chance():
+    rng, widths = np.random.default_rng(1), (3, 2, 2)
+    pace = lambda shape: hard_instances.pace(hard_instances.build(shape, widths, 1.0))  # noqa: E731
+    chance = min(pace(hard_instances.random_shape(rng, widths, 10.0)) for _ in range(30))
+    searched = pace(hard_instances.hardest(rng, widths, 1.0, 400))
+    assert 1 < searched < chance
+    assert searched < 2.3  # 2 is the limit of no unbalance and small displacements
+
+
+def test_pace_is_the_decay_of_a_small_step():
+    rng, widths = np.random.default_rng(2), (2, 2, 2)
+    instance = hard_instances.build(hard_instances.random_shape(rng, widths, 5.0), widths, 1.0)
+    W1, W2 = instance.layers
+    G, eta = W2 @ W1 - instance.target, 1e-7
+    after = (W2 - eta * G @ W1.T) @ (W1 - eta * W2.T @ G) - instance.target
+    decay = -np.log(np.sum(after**2) / np.sum(G**2)) / eta
+    rate = certificates.guaranteed_rate(2, instance.certificate.margin) / 2
+    assert hard_instances.pace(instance) == pytest.approx(decay / rate, rel=1e-5)
+
+
+def test_the_first_step_is_infinite_where_a_run_never_arrives():
+    reached = np.array([[False, True, True], [False, False, False]])
+    np.testing.assert_array_equal(first_step(np.array([0, 5, 9]), reached), [5, np.inf])
+
+
+def test_overlap_tells_one_by_one_from_side_by_side_and_how_coarse_records_are():
+    t = np.linspace(0, 20, 2001)
+    rise = lambda at: 1 / (1 + np.exp(-4 * (t - at)))  # noqa: E731
+    apart, jump = overlap(np.stack([rise(5), 0.5 * rise(10)], axis=1), 2)
+    together, _ = overlap(np.stack([rise(5), 0.5 * rise(5)], axis=1), 2)
+    assert apart < 1e-6
+    assert together == pytest.approx(0.5, abs=0.02)
+    assert jump < 0.02
+    _, coarse = overlap(np.stack([rise(5), 0.5 * rise(10)], axis=1)[::400], 2)
+    assert coarse > 0.5
+
+
+def test_without_the_figures_data_its_checks_are_void():
+    settings = Settings(step_sizes=(1e-2, 10.0, 24), starts=1, steps=400, limit_steps=10)
+    assert all("LINEAMENT_DATA" in check.void for check in _checks({}, settings))
+    panel = fig.Panel((fig.measured([0, 1], [1, 0]),))
+    races = {name: Race(np.array([[200.0], [50.0], [np.inf]]), panel) for name in gas.LABELS}
+    second, third = _checks(races, settings)[:2]
+    assert second.passed
+    assert second.value == 4
+    assert "does not arrive" in third.void
+
+
+def test_the_table_of_gas_sensors_is_in_the_catalogue():
+    entry = catalogue.entry(gas.NAME)
+    assert entry.licence == "CC BY 4.0"
+    assert entry.files[0].path == gas.FILE
+    with pytest.raises(ValueError, match="is a table, which load_table reads"):
+        catalogue.load(gas.NAME)
+    with pytest.raises(ValueError, match="name must be one of gas-sensors"):
+        catalogue.load_table("mnist")
+
+
+@pytest.mark.skipif(not gas.has_gas(), reason="the table of gas sensors is not at hand")
+def test_the_concentrations_are_those_of_the_experiment():
+    X, ppm = gas.ethanol()
+    assert X.shape == (2565, 128)
+    assert len(np.unique(ppm.round(1))) == 35
+    assert ppm.min() == pytest.approx(2.5, rel=1e-3)
+    assert ppm.max() == pytest.approx(600, rel=1e-3)
