@@ -414,7 +414,7 @@ def test_the_meaning_of_a_premise_says_whether_it_is_met():
     for start, said in ((1e-3, "no guarantee of convergence follows"), (1.0, "is guaranteed from this start")):
         # One output, one whitened mode: a start in its direction, below or near the target, has a margin of its own.
         inputs, target = (X[:, :1], 2 * X[:, 0]) if start == 1.0 else (X, y)
-        margin = next(p for p in forecast(inputs, target, start=start).premises if p.name == "deficiency margin")
+        margin = next(p for p in forecast(inputs, target, start_scale=start).premises if p.name == "deficiency margin")
         assert margin.met == (margin.value > 0)
         assert margin.met == ("is guaranteed" in margin.meaning)
         assert said in margin.meaning or margin.met != (start == 1.0)

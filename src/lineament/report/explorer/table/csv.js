@@ -75,7 +75,7 @@ export function read(text, name, target = null) {
   const names = unique(bare ? rows[0].map((_, j) => String(j)) : rows[0].map((cell, j) => cell.trim() || `Unnamed: ${j}`));
   const body = bare ? rows : rows.slice(1);
   const numbered = names[0].startsWith("Unnamed: 0");
-  if (numbered) notices.push("the first column has no name and numbers the rows; it was left out");
+  if (numbered) notices.push("the first column has no name over it and numbers or names the rows; it was left out");
   const used = names.map((_, j) => j).slice(numbered ? 1 : 0);
   if (used.length < 2) throw new RangeError(`'${name}' has ${used.length} column(s); features and a target need at least two`);
   if (!body.length) throw new RangeError(`'${name}' names its columns but holds no examples`);

@@ -1,4 +1,4 @@
-// A forecast in words: the sentences that `lineament forecast` prints. The counterpart of report/forecast_words.py.
+// A forecast in words: the sentences that `lineament forecast` prints. The counterpart of forecasting/words.py.
 import { MATTERS } from "./paths.js";
 import { three } from "./premises.js";
 
