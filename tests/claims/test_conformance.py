@@ -51,7 +51,9 @@ def test_claim_runs_and_says_what_it_found(id):
     result = reproduce(CLAIMS[id], "quick", seed=0)
     evidence = result.evidence
     assert result.verdict is not Verdict.FAILS, evidence.reason()
-    assert result.verdict == README_VERDICTS.get(id), f"the README says {README_VERDICTS.get(id)}: run `make readme`"
+    stored = {store.load(path).verdict for path in RESULTS.glob(f"{id}.quick.*.json")}
+    assert result.verdict in stored, f"the stored seeds say {', '.join(map(str, stored)) or 'nothing'}"
+    assert README_VERDICTS.get(id), "the README has no verdict: run `make readme`"
     assert evidence.reason()
     for check in evidence.checks:
         assert check.void or np.isfinite(check.value), f"{check.name} is {check.value}"
