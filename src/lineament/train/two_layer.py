@@ -61,7 +61,8 @@ def uniform_start(key: jax.Array, q: int, K: int, times: int, dtype: DTypeLike =
 
 def scaled(state: State, first: float, second: float) -> State:
     """The state when the layers are multiplied by the roots of two variances."""
-    return State((first * second) ** 0.5 * state.W, second * state.A, first * state.B)
+    one, two = (jnp.asarray(variance, state.W.dtype) for variance in (first, second))
+    return State(jnp.sqrt(one * two) * state.W, two * state.A, one * state.B)
 
 
 def step(state: State, gradient: Float[Array, "K q"], step_size: Float[Array, ""]) -> State:

@@ -38,7 +38,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     products, balances = [], []
     for d_out, d_in in settings.shapes:
         for depth in settings.depths:
-            hidden = rng.integers(min(d_in, d_out), 2 * min(d_in, d_out) + 1, depth - 1)
+            hidden = map(int, rng.integers(min(d_in, d_out), 2 * min(d_in, d_out) + 1, depth - 1))
             model = models.DeepLinear((d_in, *hidden, d_out))
             maps = np.stack([_random_map(rng, d_out, d_in) for _ in range(settings.maps)])
             split = ensembles.ensemble(

@@ -119,7 +119,9 @@ def optimiser(recipe: Recipe, steps_per_epoch: int) -> Callable[[Any], optax.Gra
         )
 
     def make(step_size: Any) -> optax.GradientTransformation:
-        schedule = lambda count: step_size * recipe.decay ** (count // steps_per_epoch)  # noqa: E731
+        def schedule(count: jax.Array) -> jax.Array:
+            return step_size * recipe.decay ** (count // steps_per_epoch).astype(jnp.result_type(step_size))
+
         descent = optax.sgd(schedule, momentum=recipe.momentum)
         return optax.chain(optax.add_decayed_weights(recipe.penalty, mask=dense), descent)
 

@@ -140,10 +140,11 @@ def _autoencoders(data: Images, count: int, key: jax.Array, settings: Settings) 
     start = ensembles.ensemble(
         lambda key: starts.torch_default(model, key, dtype=jnp.float32), jax.random.split(key, settings.seeds)
     )
-    run = train.descend(
-        model, problems.lp_regression(X, X, p=2), start, step_size=settings.step_size, steps=settings.steps,
-        every=settings.steps, optimiser=optax.adam, batch_size=settings.batch_size, key=key, record=("loss",),
-    )  # fmt: skip
+    with jax.numpy_dtype_promotion("standard"):  # optax's Adam raises a float to a whole number of steps
+        run = train.descend(
+            model, problems.lp_regression(X, X, p=2), start, step_size=settings.step_size, steps=settings.steps,
+            every=settings.steps, optimiser=optax.adam, batch_size=settings.batch_size, key=key, record=("loss",),
+        )  # fmt: skip
     networks = [model.end_to_end(run.final[seed]) for seed in range(settings.seeds)]
     return Codes(*map(np.stack, zip(*(_read(network, test) for network in networks), strict=True)))
 
