@@ -160,7 +160,8 @@ def _read(network: Reconstruction, test: jax.Array) -> tuple[np.ndarray, ...]:
         part = directions[:, :kept]
         cut = jnp.asarray(centre + (codes - centre) @ part @ part.T, test.dtype)
         errors.append(float(jnp.mean((network.decode(cut) - test) ** 2)))
-    variance = np.mean((np.asarray(test) - np.mean(test, axis=0)) ** 2)
+    rows = np.asarray(test)
+    variance = np.mean((rows - rows.mean(axis=0)) ** 2)
     return effective_rank(values), values / values[0], np.array(errors), variance
 
 
