@@ -119,7 +119,7 @@ def optimiser(recipe: Recipe, steps_per_epoch: int) -> Callable[[Any], optax.Gra
         )
 
     def make(step_size: Any) -> optax.GradientTransformation:
-        def schedule(count: jax.Array) -> jax.Array:
+        def schedule(count: Any) -> jax.Array:
             return step_size * recipe.decay ** (count // steps_per_epoch).astype(jnp.result_type(step_size))
 
         descent = optax.sgd(schedule, momentum=recipe.momentum)
