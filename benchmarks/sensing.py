@@ -2,7 +2,6 @@
 
 import jax
 import numpy as np
-import xarray as xr
 
 import lineament as la
 
@@ -19,7 +18,7 @@ RECORD = (
 )
 
 
-def _problem() -> tuple[la.models.DeepLinear, la.problems.Problem, tuple]:
+def _problem() -> tuple[la.models.DeepLinear, la.problems.AbstractProblem, tuple]:
     rng = np.random.default_rng(0)
     target = np.diag([*RANK_VALUES, *[0.0] * (SIZE - len(RANK_VALUES))])
     A = rng.normal(size=(MEASUREMENTS, SIZE, SIZE))
@@ -28,7 +27,7 @@ def _problem() -> tuple[la.models.DeepLinear, la.problems.Problem, tuple]:
     return net, la.problems.sensing(A, np.einsum("koi,oi->k", A, target)), start
 
 
-def _worst(run: xr.Dataset, truth: np.ndarray) -> float:
+def _worst(run: la.Run, truth: np.ndarray) -> float:
     return float(np.max(np.abs(run.top.values - truth)) / RANK_VALUES[0])
 
 
@@ -42,7 +41,7 @@ def rows() -> list[Row]:
     rtol = next(r for r in (1e-3, 1e-4, 1e-5, 1e-6) if _worst(flow(r), truth) <= ACCURACY)
     ours = flow(rtol)
 
-    def descend(every: int) -> xr.Dataset:
+    def descend(every: int) -> la.Run:
         steps = count * every
         return la.descend(net, problem, start, step_size=until / steps, steps=steps, every=every, record=RECORD)
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from lineament import models, starts, train
-from lineament.claims.hacohen.training import Watched
 from lineament.core import ensembles
+from lineament.train.epochs import Watched
 
 from .harness import Row, compare, wall_seconds
 
@@ -42,7 +42,7 @@ def _eager(X: np.ndarray, y: np.ndarray, steps: int) -> Callable[[], object]:
             layers += [nn.Conv2d(channels, filters, kernel, padding="same"), nn.ELU()]
             layers += [nn.MaxPool2d(2)] if layer in NET.pooled else []
             channels = filters
-        head = [nn.Flatten(), nn.Linear(NET.features, NET.dense[0]), nn.ELU(), nn.Linear(*NET.dense)]
+        head = [nn.Flatten(), nn.Linear(NET.features, NET.dense[0]), nn.ELU(), nn.Linear(NET.dense[0], NET.dense[1])]
         return nn.Sequential(*layers, *head).to(device)
 
     images = torch.from_numpy(X.reshape(-1, 32, 32, 3).transpose(0, 3, 1, 2).copy()).to(device)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import jax
 import numpy as np
-import xarray as xr
 
 import lineament as la
 from lineament.theory import lambda_modes, two_layer
@@ -15,7 +14,7 @@ SIZE, TIMES, SCALE, RTOL, BAR = 100, 1000, 1e-3, 1e-10, 100.0
 UNTIL = 300.0  # a millionth of the loss is left by then
 
 
-def _flow(start: tuple, target: np.ndarray, times: np.ndarray, record: str) -> Callable[[], xr.Dataset]:
+def _flow(start: tuple, target: np.ndarray, times: np.ndarray, record: str) -> Callable[[], la.Run]:
     """Gradient flow at its best, compiled beforehand."""
     net, problem = la.models.DeepLinear((SIZE,) * 3), la.problems.whitened(target)
     work = lambda: la.flow(net, problem, start, times=times, record=(record,), rtol=RTOL, tolerance=0.0)  # noqa: E731
@@ -28,10 +27,10 @@ def rows() -> list[Row]:
     target = np.random.default_rng(0).normal(size=(SIZE, SIZE)) / np.sqrt(SIZE)
     net, times = la.models.DeepLinear((SIZE,) * 3), np.linspace(0, UNTIL, TIMES)
     start = la.starts.balanced(net, jax.random.key(0), start_scale=SCALE)
-    layers = [np.asarray(layer) for layer in start]
+    first, second = (np.asarray(layer) for layer in start)
     case = f"two layers, {SIZE}×{SIZE}"
 
-    exact, flow = lambda: two_layer.trajectory(times, *layers, target), _flow(start, target, times, "end_to_end")
+    exact, flow = lambda: two_layer.trajectory(times, first, second, target), _flow(start, target, times, "end_to_end")
     gap = np.abs(exact() - flow().end_to_end.values).max()
     every = compare(
         f"{case}, any balanced start",
@@ -43,7 +42,7 @@ def rows() -> list[Row]:
     )
     late = compare(
         f"{case}, any balanced start",
-        (f"the product at t = {UNTIL:g}", lambda: two_layer.trajectory(UNTIL, *layers, target), 1.0),
+        (f"the product at t = {UNTIL:g}", lambda: two_layer.trajectory(UNTIL, first, second, target), 1.0),
         (f"flow, rtol {RTOL:g}", _flow(start, target, times[[0, -1]], "end_to_end"), 1.0),
         unit="products",
     )
