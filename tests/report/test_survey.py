@@ -179,7 +179,7 @@ def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path,
     children = descendants(process.pid)
     assert children
     process.send_signal(ending)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=300)
     if ending == signal.SIGINT:
         assert process.returncode == 130
         assert "interrupted; 3 of 4 claims are kept" in stderr
