@@ -137,6 +137,6 @@ def in_extended_precision(
     run = extended_precision.follow(times, extended_precision.balanced(turns, s), loss)
     flow = singular_flow(times, start, lambda W: np.where(observed, W - values, 0) / m, n)
     signs, log_det = run.sign_and_log_det
-    others = np.log(np.linalg.svd(run.maps, compute_uv=False)[:, :-1]).sum(axis=1)
-    gap = np.abs(log_det - others - flow.log_s.min(axis=1)).max()
+    log_others = np.log(np.linalg.svd(run.maps, compute_uv=False)[:, :-1]).sum(axis=1)
+    gap = np.abs(log_det - log_others - flow.log_s.min(axis=1)).max()
     return Path(n, sign, start, times, run.maps, two_by_two.loss(run.maps, sign), bool((signs == sign).all())), gap
