@@ -133,7 +133,7 @@ def gains(comparison: Comparison) -> dict[int, np.ndarray]:
 
     A run that diverged has gained nothing: none is left out.
     """
-    return {n: np.nan_to_num(each - comparison.margin) for n, each in comparison.correlations.items()}
+    return {n: np.nan_to_num(correlation - comparison.margin) for n, correlation in comparison.correlations.items()}
 
 
 def in_errors(values: np.ndarray) -> np.ndarray:
@@ -176,14 +176,16 @@ def start_checks(comparison: Comparison) -> list[Check]:
 def numbers(comparison: Comparison, settings: Settings) -> dict[str, float]:
     """Correlations by depth and start, without the runs that diverged, and how many did."""
     named = {
-        f"correlation, N = {depth}, σ₀ = {scale:g}": float(np.nanmean(each[i]))
-        for depth, each in comparison.correlations.items()
+        f"correlation, N = {depth}, σ₀ = {scale:g}": float(np.nanmean(correlation[i]))
+        for depth, correlation in comparison.correlations.items()
         for i, scale in enumerate(settings.start_scales)
     }
     return {
         "correlation, max-margin": float(comparison.margin.mean()),
         **named,
-        "runs that diverged": float(sum(int(np.isnan(each).sum()) for each in comparison.correlations.values())),
+        "runs that diverged": float(
+            sum(int(np.isnan(correlation).sum()) for correlation in comparison.correlations.values())
+        ),
     }
 
 
@@ -191,8 +193,8 @@ def on_divergence(comparison: Comparison, settings: Settings) -> str:
     """A sentence on the runs that diverged: which, and how they were counted."""
     lost = {
         f"{int(np.isnan(row).sum())} of {row.size} at N = {depth}, σ₀ = {scale:g}"
-        for depth, each in comparison.correlations.items()
-        for scale, row in zip(settings.start_scales, each, strict=True)
+        for depth, correlation in comparison.correlations.items()
+        for scale, row in zip(settings.start_scales, correlation, strict=True)
         if np.isnan(row).any()
     }
     if not lost:
@@ -228,14 +230,16 @@ def figure(
     """
     scales = np.array(settings.start_scales)
     marks = []
-    for group, (depth, each) in enumerate(comparison.correlations.items()):
-        mean, spread = np.nanmean(each, axis=1), np.nanstd(each, axis=1)
+    for group, (depth, correlation) in enumerate(comparison.correlations.items()):
+        mean, spread = np.nanmean(correlation, axis=1), np.nanstd(correlation, axis=1)
         marks += [
             fig.band(scales, mean - spread, mean + spread, "", group),
             fig.measured(scales, mean, f"N = {depth}", group),
         ]
     marks.append(fig.reference(scales[[0, -1]], [comparison.margin.mean()] * 2, "max-margin"))
-    least = min(float(np.nanmin(each)) for each in (comparison.margin, *comparison.correlations.values()))
+    least = min(
+        float(np.nanmin(correlation)) for correlation in (comparison.margin, *comparison.correlations.values())
+    )
     room = (2 * least - 1.05, 1.02)  # below the curves, for the legend
     panels = [fig.Panel(tuple(marks), "start σ₀", "correlation", x_scale="log", y_limits=room)]
     for group, (depth, run) in enumerate(list(comparison.runs.items())[:3]):
@@ -244,7 +248,7 @@ def figure(
         top = path[:, np.argsort(-path[-1])[:5]]
         lines = tuple(fig.measured(run.steps[:last] / 1000, top[:last, i], "", group) for i in range(5))
         panels.append(fig.Panel(lines, "thousand steps", label, f"N = {depth}, σ₀ = {settings.start_scales[-1]:g}"))
-    best = {depth: np.nanmean(each, axis=1)[-1] for depth, each in comparison.correlations.items()}
+    best = {depth: np.nanmean(correlation, axis=1)[-1] for depth, correlation in comparison.correlations.items()}
     deepest = max(best)
     caption = (
         f"Depth 1 ends near the max-margin separator (correlations {best[1]:.2f} and {comparison.margin.mean():.2f}); "
