@@ -61,8 +61,8 @@ class OnImages(NamedTuple):
     def early(self) -> np.ndarray:
         """Steps after the start until the twin has made half of its progress on V_lin."""
         loss = self.parts(self.twin).linear
-        done = (loss[0] - loss) / (loss[0] - loss.min())
-        return (self.steps > 0) & (self.steps <= self.steps[np.argmax(done >= EARLY)])
+        progress = (loss[0] - loss) / (loss[0] - loss.min())
+        return (self.steps > 0) & (self.steps <= self.steps[np.argmax(progress >= EARLY)])
 
     def apart(self, name: Name) -> np.ndarray:
         """E(f − f^lin)²/E(f^lin)² on the test examples (Fig. 3c)."""
@@ -83,8 +83,8 @@ class OnImages(NamedTuple):
 
     def progress(self, name: Name) -> tuple[float, float]:
         """How much of the test loss off V_lin the network has taken away by the end of the linear phase, and at best."""
-        rest = self.parts(self.networks[name]).rest
-        return float(1 - rest[self.early][-1] / rest[0]), float(1 - rest.min() / rest[0])
+        outside = self.parts(self.networks[name]).rest
+        return float(1 - outside[self.early][-1] / outside[0]), float(1 - outside.min() / outside[0])
 
 
 class InParts(problems.LpRegression):
@@ -111,8 +111,8 @@ def prepare(images: data.Images, how: Preparation) -> tuple[np.ndarray, np.ndarr
         tests, X = tests - X.mean(axis=0), X - X.mean(axis=0)
     if how == "per image":
         return X / _size(X), tests / _size(tests)
-    one = np.sqrt(np.mean(X**2))
-    return X / one, tests / one
+    deviation = np.sqrt(np.mean(X**2))
+    return X / deviation, tests / deviation
 
 
 def _size(rows: np.ndarray) -> np.ndarray:
