@@ -54,7 +54,7 @@ def _problem(d: int, sign: two_by_two.Sign) -> problems.Completion:
 
 
 def by_flow(rng: np.random.Generator, d: int, n: int, count: int, key: jax.Array) -> list[Path]:
-    """Balanced networks on both tasks by gradient flow; the last quarter starts with the wrong sign."""
+    """Follow the flow of balanced networks on both tasks; the last quarter starts with the wrong sign."""
     model = models.DeepLinear((d,) * (n + 1))
     signs: list[two_by_two.Sign] = [1 if member % 2 == 0 else -1 for member in range(count)]
     away = [1 if member < 3 * count // 4 else -1 for member in range(count)]

@@ -90,7 +90,7 @@ def tensor_tasks(truths: list[tuple[int, np.ndarray]], counts: tuple[int, ...], 
 def complete(
     model: models.CP | models.TreeTensor, tasks: Tasks, key: jax.Array, settings: Settings, norms: train.Record
 ) -> Runs:
-    """Normalised descent of all tasks as one program. A small start means tiny gradients, hence the small eps."""
+    """Train all tasks by normalised descent, as one program. A small start means tiny gradients, so eps is small."""
     scale = jnp.where(tasks.small, *settings.start_scales)
     start = ensembles.ensemble(
         lambda key, scale: starts.gaussian(model, key, deviation=scale), jax.random.split(key, len(scale)), scale

@@ -76,7 +76,7 @@ def descend(
     settings: Settings,
     key: jax.Array,
 ) -> Run:
-    """Gradient descent of every scale and repeat as one program, until the loss is below 0.01.
+    """Train by gradient descent, every scale and repeat as one program, until the loss is below 0.01.
 
     The data of a repeat are the same at every scale, and so is its key. Single precision is that of the authors.
     Records are denser at first, since large starts stop after some hundred steps and small ones after many thousands.
@@ -142,7 +142,7 @@ def in_errors(values: np.ndarray) -> np.ndarray:
 
 
 def depth_checks(comparison: Comparison) -> list[Check]:
-    """Depth 1 is near max-margin, deeper networks are nearer to the truth."""
+    """Check that depth 1 is near max-margin, and that deeper networks are nearer to the truth."""
     gained = gains(comparison)
     deep = np.stack([gain for depth, gain in gained.items() if depth > 1])
     shallow = np.abs(gained[1].mean()) / deep.mean(axis=-1).max()
@@ -159,7 +159,7 @@ def depth_checks(comparison: Comparison) -> list[Check]:
 
 
 def start_checks(comparison: Comparison) -> list[Check]:
-    """The smaller the start, the nearer deep networks are to the truth; pairs in which a run diverged are left out."""
+    """Check that smaller starts end nearer to the truth in deep networks; pairs in which a run diverged are left out."""
     rises, steps = [], []
     for depth, correlation in comparison.correlations.items():
         if depth > 1:
@@ -258,12 +258,12 @@ def figure(
 
 
 def diagonal(depth: int) -> tuple[models.Diagonal, Start]:
-    """σ = w₊^N − w₋^N from equal weights, so that σ = 0 at the start."""
+    """The model σ = w₊^N − w₋^N and its start from equal weights, so that σ = 0 at the start."""
     model = models.Diagonal(INPUTS, depth, signed=True)
     return model, lambda scale, key: starts.identity(model, scale)
 
 
 def circular(depth: int) -> tuple[models.Circular, Start]:
-    """Circular convolutions and a dense layer, from random normal weights."""
+    """The model of circular convolutions and a dense layer, and its start from random normal weights."""
     model = models.Circular(INPUTS, depth)
     return model, lambda scale, key: starts.circular(model, key, scale)

@@ -73,7 +73,7 @@ def measurements(rng: np.random.Generator, settings: Settings, count: int) -> en
 
 
 def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: jax.Array | None) -> Run:
-    """Gradient descent as in the paper, from Gaussian layers, or without a key from the identity of Theorem 4."""
+    """Train by descent as in the paper, from Gaussian layers, or without a key from the identity of Theorem 4."""
     model = models.DeepLinear((settings.dimension,) * (depth + 1))
 
     def layers(key_: jax.Array) -> models.Layers:

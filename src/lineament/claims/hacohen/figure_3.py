@@ -77,7 +77,7 @@ class Cell(NamedTuple):
 
     @property
     def best(self) -> int:
-        """The first record whose test accuracy cannot be told from the highest."""
+        """The first record whose test accuracy is not clearly below the highest."""
         return readings.first_best(self.accuracy)
 
     @property
@@ -87,7 +87,7 @@ class Cell(NamedTuple):
         return f"{loss}{self.start}, dropout {self.dropout:g}, step {self.step_size:g}"
 
     def off(self, side: int) -> np.ndarray:
-        """By layer, how far the mean diagonal lay from its mean at most, up to the best record."""
+        """By layer, the largest distance of the mean diagonal from its mean, up to the best record."""
         return np.abs(self.summary[:, : self.best + 1, side, :, 0].mean(axis=0) - 1).max(axis=0)
 
     def moved(self, side: int, layer: int) -> np.ndarray:

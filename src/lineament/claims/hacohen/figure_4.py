@@ -219,7 +219,7 @@ def _along(
 
 
 def _relative(values: np.ndarray, axis: int) -> np.ndarray:
-    """Over the first record."""
+    """The values divided by those of the first record."""
     return values / np.take(values, [0], axis=axis)
 
 

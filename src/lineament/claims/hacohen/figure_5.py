@@ -60,7 +60,7 @@ class Peaks(NamedTuple):
     def comparable(self) -> list[int]:
         """The P (by index) whose mean curve on test images peaks before the run ends, and the first that does not.
 
-        Curves that still rise at the end cannot be told from one another, but do peak later than those that peaked.
+        Curves that still rise at the end cannot be compared with one another, but do peak later than those that peaked.
         """
         last = [int(np.argmax(curve)) == len(self.epochs) - 1 for curve in self.test.mean(axis=0)]
         cut = last.index(True) if True in last else len(last) - 1

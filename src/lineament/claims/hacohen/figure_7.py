@@ -56,22 +56,22 @@ class Drop(NamedTuple):
 
     @property
     def all(self) -> float:
-        """Over all examples."""
+        """What whitening takes off the correlation over all examples."""
         return self.everything[0] - self.everything[1]
 
     @property
     def more(self) -> float:
-        """Over the fastest, less that over all."""
+        """What whitening takes off the correlation over the fastest examples, less that over all."""
         return self.fastest[0] - self.fastest[1] - self.all
 
     @property
     def error(self) -> float:
-        """The standard error of that over examples, taking the correlations as independent."""
+        """The standard error of `more` over examples, taking the correlations as independent."""
         pairs = (*((r, self.examples[0]) for r in self.everything), *((r, self.examples[1]) for r in self.fastest))
         return float(np.sqrt(sum((1 - r**2) ** 2 / n for r, n in pairs)))
 
     def much(self, name: str) -> Check:
-        """Whether that is much; within two standard errors of the bar it cannot be told."""
+        """Check whether `more` is much; within two standard errors of the bar this cannot be decided."""
         near = abs(self.more - MUCH) < 2 * self.error
         return at_least(
             f"{name}: over the fastest by {self.choice}, less that over all ({self.epochs} epochs)",

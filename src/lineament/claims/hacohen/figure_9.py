@@ -141,7 +141,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 
 def _tasks(settings: Settings, key: jax.Array) -> list[Task]:
-    """Real images; in a quick run Gaussian images with a steep spectrum and a fifth of the labels drawn anew."""
+    """Real images; in a quick run Gaussian images with a steep spectrum and a fifth of the labels drawn again."""
     if settings.data != "natural-gaussian":
         return [tasks.real(settings.data)]
     drawn = []
@@ -206,7 +206,7 @@ def _gains(settings: Settings, part: Part, drawn: list[Task], versions: list[Ver
 
 
 def _checks(parts: list[Gains], network: Network, share: float) -> list[Check]:
-    """On the first part in which the original overfits."""
+    """Check the gains on the first part in which the original overfits."""
     able = [gains for gains in parts if gains.gain("original").mean() >= ENOUGH]
     void = "" if able else f"the original gains less than {ENOUGH} by early stopping: nothing overfits"
     judged = (able or parts)[0]

@@ -167,7 +167,7 @@ def _most_favourable(settings: Settings, judged: list[Cell]) -> tuple[float, flo
 
 
 def _task(name: str, key: jax.Array) -> Task:
-    """Real images; in a quick run Gaussian ones whose training labels are partly drawn anew, so that there is overfit."""
+    """Real images; in a quick run Gaussian ones whose training labels are partly drawn again, so that they overfit."""
     if not name.startswith("natural-gaussian"):
         return tasks.real(name)
     seed = int(generator(key).integers(2**31, size=9)[int(name.split()[1])])
@@ -232,7 +232,7 @@ def _consistency(right: np.ndarray) -> np.ndarray:
 
 
 def correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Pearson's; 0 where one of the scores does not vary, so that there is no order to agree about."""
+    """Pearson's correlation; 0 where one of the scores does not vary, so that there is no order to agree about."""
     return order.constancy(a, b).pearson if np.ptp(a) > 0 and np.ptp(b) > 0 else 0.0
 
 

@@ -93,7 +93,7 @@ class InParts(problems.LpRegression):
     part: int = eqx.field(static=True, default=1000)
 
     def loss(self, map: Any) -> jax.Array:
-        """The mean over all examples; a part's activations are not kept but computed anew."""
+        """The mean over all examples; a part's activations are not kept but computed again."""
         count = -(-len(self.inputs) // self.part)
         if count == 1:
             return super().loss(map)
@@ -125,7 +125,7 @@ def signs(labels: np.ndarray) -> np.ndarray:
 
 
 def network(image: tuple[int, int, int], name: Name, training: Training) -> models.Mirrored:
-    """Four hidden layers, erf, NTK parameterisation: both kinds have the same coefficient of XXᵀ/d."""
+    """A network of four hidden layers, erf, NTK parameterisation: both kinds have the same coefficient of XXᵀ/d."""
     if name == "fully connected":
         return models.Mirrored(models.MLP((int(np.prod(image)), *(training.width,) * HIDDEN, 1), "erf"))
     return models.Mirrored(models.ConvNet(image, (training.channels,) * HIDDEN, (1,), 3, padding="circular"))
@@ -134,7 +134,7 @@ def network(image: tuple[int, int, int], name: Name, training: Training) -> mode
 def follow(
     images: data.Images, how: Preparation, training: Training, key: jax.Array, names: tuple[Name, ...]
 ) -> OnImages:
-    """Full-batch descent of the networks and of the twin, at one step size for all.
+    """Train the networks and the twin by full-batch descent, at one step size for all.
 
     The twin's kernel is κXXᵀ/d, κ from `kernels.expansion`. The step makes the rate of the top principal component,
     ηκs₁²/(nd), equal to `training.rate`.

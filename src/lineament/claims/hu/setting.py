@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
         return self.steps <= self.twin.horizon()
 
     def gaps(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eqs. 7 and 8: the mean square of network − twin on training, and of its truncation at 1 on fresh examples."""
+        """The mean square of network − twin on training, and of its truncation at 1 on fresh examples (eqs. 7 and 8)."""
         on_train = np.mean((self.network - self.twin.predict(self.steps)) ** 2, axis=1)
         on_fresh = (self.network_fresh - self.twin.predict(self.steps, self.task.fresh)) ** 2
         return on_train, np.mean(np.minimum(on_fresh, 1), axis=1)
@@ -123,7 +123,7 @@ def task(
 
 
 def mirrored_start(rng: np.random.Generator, d: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eq. 3: standard normal w and v = ±1 of half the neurons; the others have the same w and −v."""
+    """Standard normal w and v = ±1 of half the neurons (eq. 3); the others have the same w and −v."""
     return rng.normal(size=(width // 2, d)), rng.choice([-1.0, 1.0], size=(1, width // 2))
 
 

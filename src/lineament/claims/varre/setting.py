@@ -95,7 +95,7 @@ def _spread(rng: np.random.Generator, rows: int, columns: int, decades: float) -
 def follow(
     sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndarray], left: float = 1e-18
 ) -> tuple[list, Run]:
-    """Flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
+    """Follow the flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
 
     Args:
         sizes: n, d, l, k, none smaller than any member's.
@@ -124,7 +124,7 @@ def isometry(key: jax.Array, d: int, width: int) -> np.ndarray:
 
 
 def flows(settings: Settings, key: jax.Array) -> tuple[list[Instance], Run]:
-    """Every shape at every γ: members run through the scales first, then through the shapes, then through repeats."""
+    """Follow the flow of every shape at every γ; members run through the scales, then the shapes, then the repeats."""
     rng, shapes = generator(key), settings.shapes * settings.repeats
     data = [draw(rng, n, d, k, white=index == 0) for index, (n, d, _, k) in enumerate(shapes)]
     frames = [isometry(jax.random.fold_in(key, index), d, width) for index, (_, d, width, _) in enumerate(shapes)]
