@@ -25,11 +25,13 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.layered import AbstractLayered
 from ..core.model import AbstractModel
+from ..core.precision import full_precision
 
 Outputs = Literal["all", "diagonal", "mean"]
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
 
 
+@full_precision
 def empirical(
     model: AbstractModel | Callable[[Any, Any], Any],
     parameters: Any,

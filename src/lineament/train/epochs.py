@@ -19,13 +19,12 @@ from .. import problems
 from ..core import ensembles
 from ..core.keys import AnyKey, as_key
 from ..core.model import AbstractModel
+from ..core.precision import Precision
 from .descend import descend
 from .loop import Optimiser
 from .records import Record
 
 Loss = Literal["cross-entropy", "square"]
-Precision = Literal["tf32", "float32"]
-PRECISIONS = {"tf32": "default", "float32": "highest"}  # as JAX calls them: its default on a GPU is TF32
 Start = Callable[[jax.Array], Any]
 FEW = 50
 
@@ -116,7 +115,7 @@ def learn(
     record: Sequence[Record] = (),
     on_divergence: Literal["raise", "keep"] = "raise",
     optimiser: Optimiser = optax.sgd,
-    precision: Precision = "tf32",
+    precision: Precision = "float32",
 ) -> History:
     """Train an ensemble by stochastic descent, and keep what it predicts after some of its epochs.
 
@@ -142,7 +141,7 @@ def learn(
         record: Further records, taken at the same epochs.
         on_divergence: What `descend` does about members that diverge.
         optimiser: Makes the optimiser from a step size, as for `descend`.
-        precision: Of products on a GPU.
+        precision: Of float32 products on a GPU, as for `descend`.
     """
     several = not isinstance(X, np.ndarray)
     starts = list(start) if isinstance(start, Sequence) else [start]
@@ -157,20 +156,20 @@ def learn(
     batch_size = min(batch, len(X[0]) if several else len(X))
     per_epoch = (len(X[0]) if several else len(X)) // batch_size
     kept = np.asarray(np.arange(every, epochs + 1, every) if at is None else at) * per_epoch
-    with jax.default_matmul_precision(PRECISIONS[precision]):
-        run = descend(
-            model,
-            problem,
-            ensembles.Ensemble(stacked),
-            step_size=np.repeat(np.broadcast_to(step_sizes, cells), members),
-            steps=int(kept[-1]),
-            at=kept,
-            record=(PREDICTIONS, *record),
-            batch_size=batch_size,
-            key=order_key,
-            on_divergence=on_divergence,
-            optimiser=optimiser,
-        )
+    run = descend(
+        model,
+        problem,
+        ensembles.Ensemble(stacked),
+        step_size=np.repeat(np.broadcast_to(step_sizes, cells), members),
+        steps=int(kept[-1]),
+        at=kept,
+        record=(PREDICTIONS, *record),
+        batch_size=batch_size,
+        key=order_key,
+        on_divergence=on_divergence,
+        optimiser=optimiser,
+        precision=precision,
+    )
     records = {added.name: run[added.name].values for added in record}
     diverged = run.diverged_at.values >= 0
     return History(kept // per_epoch, run.predictions.values, records, diverged, run.final)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..core import checks
 from ..core.ensembles import Ensemble
 from ..core.model import AbstractModel, map_shape
+from ..core.precision import full_precision
 from ..core.run import Run
 from ..problems.base import AbstractProblem, UnknownOptimumError
 from .diverged import Diverged
@@ -24,6 +25,7 @@ SAVED_BY_DEFAULT = 256
 FOREVER = 1e15
 
 
+@full_precision
 def flow(
     model: AbstractModel,
     problem: AbstractProblem | Ensemble,

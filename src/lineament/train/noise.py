@@ -32,6 +32,7 @@ from ..core import checks
 from ..core.ensembles import Ensemble
 from ..core.keys import AnyKey
 from ..core.model import AbstractModel
+from ..core.precision import full_precision
 from ..core.run import Run
 from ..problems import AbstractProblem, Regression, predict
 from .diverged import Diverged
@@ -42,6 +43,7 @@ from .result import run_of, settings_of, with_time
 from .steps import recorded_steps
 
 
+@full_precision
 def noisy_descend(
     model: AbstractModel,
     problem: AbstractProblem | Ensemble,
@@ -89,6 +91,7 @@ def noisy_descend(
     return with_time(run, step_size, recorded_at)
 
 
+@full_precision
 def noisy_flow(
     model: AbstractModel,
     problem: AbstractProblem | Ensemble,

@@ -19,6 +19,8 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from ..core.precision import products
+
 
 class State(NamedTuple):
     """The map W (K, q) and the scale matrices A (K, K) and B (q, q); an ensemble has a leading axis."""
@@ -54,7 +56,7 @@ def uniform_start(key: jax.Array, q: int, K: int, times: int, dtype: DTypeLike =
         W2 = jax.random.uniform(second_key, (K, q), dtype, -edge, edge)
         return State(state.W + W2 @ W1, state.A + W2 @ W2.T, state.B + W1.T @ W1)
 
-    with jax.default_matmul_precision("highest"):
+    with products("float32"):
         zero = State(jnp.zeros((K, q), dtype), jnp.zeros((K, K), dtype), jnp.zeros((q, q), dtype))
         return jax.lax.fori_loop(0, times, add, zero)
 
@@ -103,7 +105,7 @@ def descend_two_layer(
         batch: Examples per step; the odd rest of an epoch is left out.
     """
     arrays = (jnp.asarray(X), jnp.asarray(labels), jnp.asarray(tests), jnp.asarray(test_labels))
-    with jax.default_matmul_precision("highest"):
+    with products("float32"):
         rows = _run(start, *arrays, jnp.asarray(step_sizes, start.W.dtype), keys, jnp.asarray(at), batch)
     train, test, loss = (np.asarray(row).T for row in rows)
     return Curves(np.asarray(at), train, test, loss)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import models, problems, train
+from ...core.precision import products
 from ...data import tasks
 from ...data.tasks import Task
 from ...evidence import Check, Evidence, at_most
@@ -243,7 +244,7 @@ def summary(model: models.MLP, problem: problems.AbstractProblem, parameters: Af
     No q × q matrix is made. Of G = QᵀQ the diagonal holds squared norms of columns, the sum of all entries is |Q1|²,
     and the sum of all squares is that of QQᵀ, which is as small as the narrowest layer.
     """
-    with jax.default_matmul_precision("highest"):
+    with products("float32"):
         layers = parameters.layers
         Q, right = None, []
         for W in layers:

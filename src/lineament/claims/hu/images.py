@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import data, measure, models, problems, starts, train
+from ...core.precision import products
 from ...theory import kernels, twin
 
 HIDDEN = 4
@@ -153,7 +154,7 @@ def follow(
         model = network(images.shape, name, training)
         start = starts.mirrored(model, key, starts.gaussian, deviation=1.0, dtype=jnp.float32)
         problem = InParts(inputs, outputs, 2, len(X) if name == "fully connected" else training.part)
-        with jax.default_matmul_precision("highest"):  # not a GPU's TF32
+        with products("float32"):
             run = train.descend(
                 model, problem, start, step_size=step_size, steps=training.steps, at=at, record=(record,)
             )

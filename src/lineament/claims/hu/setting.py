@@ -17,6 +17,7 @@ from scipy import special
 
 from ... import models, problems, train
 from ...core import ensembles
+from ...core.precision import products
 from ...models import Affine, Pair
 from ...theory import twin
 from ..padding import pad
@@ -184,7 +185,7 @@ def follow(
         _padded([data.y[:, None] for data, _ in members]), 2,
         _padded([s * data.fresh for s, (data, _) in zip(shrink, members, strict=True)]),
     )  # fmt: skip
-    with jax.default_matmul_precision("highest"):  # not a GPU's TF32
+    with products("float32"):
         run = train.descend(
             models.Mirrored(models.MLP((int(D), int(M), 1), activation)), ensembles.Ensemble(problem),
             ensembles.Ensemble(Pair(half, half)), step_size=step_size, steps=int(at[-1]), at=at,
