@@ -150,11 +150,11 @@ def learn(
     problem = _problem(model, X, labels, watched, loss, members, watch_training)
     start_key, order_key = jax.random.split(as_key(key))
     keys = jax.random.split(start_key, members)
-    begun = [ensembles.ensemble(one, keys).stacked for one in starts]
-    begun = begun * cells if len(begun) == 1 else begun
-    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *begun)
-    size = min(batch, len(X[0]) if several else len(X))
-    per_epoch = (len(X[0]) if several else len(X)) // size
+    drawn = [ensembles.ensemble(draw, keys).stacked for draw in starts]
+    drawn = drawn * cells if len(drawn) == 1 else drawn
+    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *drawn)
+    batch_size = min(batch, len(X[0]) if several else len(X))
+    per_epoch = (len(X[0]) if several else len(X)) // batch_size
     kept = np.asarray(np.arange(every, epochs + 1, every) if at is None else at) * per_epoch
     run = descend(
         model,
@@ -164,15 +164,15 @@ def learn(
         steps=int(kept[-1]),
         at=kept,
         record=(PREDICTIONS, *record),
-        batch_size=size,
+        batch_size=batch_size,
         key=order_key,
         on_divergence=on_divergence,
         optimiser=optimiser,
         precision=precision,
     )
-    more = {one.name: run[one.name].values for one in record}
+    records = {added.name: run[added.name].values for added in record}
     diverged = run.diverged_at.values >= 0
-    return History(kept // per_epoch, run.predictions.values, more, diverged, run.final)
+    return History(kept // per_epoch, run.predictions.values, records, diverged, run.final)
 
 
 def _problem(
@@ -181,15 +181,15 @@ def _problem(
     """One problem that all members share, or one for each member where the cells have their own data."""
     classes, _ = model.shape
 
-    def made(X: np.ndarray, y: np.ndarray, more: np.ndarray | None) -> Watched:
-        rows = X if more is None else np.concatenate([X, more])
+    def watched_problem(X: np.ndarray, y: np.ndarray, added: np.ndarray | None) -> Watched:
+        rows = X if added is None else np.concatenate([X, added])
         hidden = 0 if watch_training else len(X)
         return Watched(jnp.asarray(rows, jnp.float32), jnp.asarray(y, int), classes, loss, hidden)
 
     if isinstance(X, np.ndarray):
-        return made(X, labels, watched)
-    others = list(watched) if isinstance(watched, (list, tuple)) else [watched] * len(X)
-    tasks = [made(*task) for task in zip(X, labels, others, strict=True)]
+        return watched_problem(X, labels, watched)
+    added = list(watched) if isinstance(watched, (list, tuple)) else [watched] * len(X)
+    tasks = [watched_problem(*data) for data in zip(X, labels, added, strict=True)]
     return ensembles.stack([task for task in tasks for _ in range(members)])
 
 

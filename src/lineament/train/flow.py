@@ -144,9 +144,9 @@ def _optimal_loss(model: AbstractModel, who: Members) -> jax.Array:
 
 
 def _atol(start: Any, rtol: float) -> float:
-    """Well below the entries of the start, which may be tiny and yet decide what is learnt first."""
-    size = max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(start))
-    return min(1e-4 * rtol * size, 1e-12) if size > 0 else 1e-12
+    """An absolute tolerance well below the entries of the start: they may be tiny and yet decide what is learnt first."""
+    largest = max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(start))
+    return min(1e-4 * rtol * largest, 1e-12) if largest > 0 else 1e-12
 
 
 def _time_to_converge(outcome: Outcome, tolerance: float) -> float:

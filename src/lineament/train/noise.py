@@ -57,7 +57,7 @@ def noisy_descend(
     every: int | None = None,
     at: ArrayLike | None = None,
 ) -> Run:
-    """Full-batch gradient descent with fresh Gaussian noise in the labels at every step.
+    """Train by full-batch gradient descent with new Gaussian noise in the labels at every step.
 
     Args:
         model: What is trained.
@@ -158,7 +158,7 @@ def _descend(
     at: Array,
     records: tuple[Record, ...],
 ) -> tuple[Any, tuple[Array, ...]]:
-    def one(problem: Any, start: Any, step_size: Array, noise: Array, key: Array) -> Any:
+    def follow_member(problem: Any, start: Any, step_size: Array, noise: Array, key: Array) -> Any:
         def advance(s: Array, parameters: Any) -> Any:
             draw = jax.random.normal(jax.random.fold_in(key, s), problem.outputs.shape, step_size.dtype)
             gradient = _gradient(model, problem, parameters, noise * draw)
@@ -170,8 +170,8 @@ def _descend(
 
         return lax.scan(observe, start, jnp.stack([jnp.concatenate([jnp.zeros(1, at.dtype), at[:-1]]), at], axis=1))
 
-    each = over_members(one, who, 0, axis_of(step_size), axis_of(noise), 0)
-    return each(who.problem, who.start, step_size, noise, keys)
+    follow_all = over_members(follow_member, who, 0, axis_of(step_size), axis_of(noise), 0)
+    return follow_all(who.problem, who.start, step_size, noise, keys)
 
 
 @eqx.filter_jit
@@ -184,7 +184,7 @@ def _diffuse(
     step_size: Array,
     records: tuple[Record, ...],
 ) -> tuple[Any, tuple[Array, ...]]:
-    def one(problem: Any, start: Any, intensity: Array, key: Array) -> Any:
+    def follow_member(problem: Any, start: Any, intensity: Array, key: Array) -> Any:
         labels = jax.ShapeDtypeStruct(problem.outputs.shape, intensity.dtype)
         path = diffrax.UnsafeBrownianPath(labels, key)  # safe here: no step is ever rejected and taken again
 
@@ -215,8 +215,8 @@ def _diffuse(
         assert solution.ys is not None
         return jax.tree.map(lambda leaf: leaf[-1], solution.ys[0]), solution.ys[1]
 
-    each = over_members(one, who, 0, axis_of(intensity), 0)
-    return each(who.problem, who.start, intensity, keys)
+    follow_all = over_members(follow_member, who, 0, axis_of(intensity), 0)
+    return follow_all(who.problem, who.start, intensity, keys)
 
 
 def _need_examples(problem: AbstractProblem) -> None:

@@ -17,7 +17,7 @@ from .records import Record, evaluate
 
 
 class Outcome(eqx.Module):
-    """What one solve brings back: records at the asked times and at the end, and how it ended."""
+    """What one solve returns: records at the asked times and at the end, and how it ended."""
 
     saved: tuple[Array, ...]
     last: tuple[Array, ...]
@@ -38,7 +38,7 @@ class Goal(eqx.Module):
 
 
 class Numbers(eqx.Module):
-    """What the solver is told. As arrays: Python numbers would be compiled in, each value anew."""
+    """The numbers that the solver needs, as arrays: every new value of a Python number would be compiled again."""
 
     times: Array
     rtol: Array
@@ -46,7 +46,7 @@ class Numbers(eqx.Module):
 
 
 def solver(stiff: bool) -> diffrax.AbstractSolver[Any]:
-    """Explicit of order 8, or implicit of order 5 for stiff flows."""
+    """The method of integration: explicit of order 8, or implicit of order 5 for stiff flows."""
     return diffrax.Kvaerno5() if stiff else diffrax.Dopri8()
 
 
@@ -62,7 +62,7 @@ def solve(
 ) -> Outcome:
     """Follow the flow of every member from the first time to the last, or until its goal."""
 
-    def one(problem: AbstractProblem, start: Any, floor: Array, near: Array) -> Outcome:
+    def follow_member(problem: AbstractProblem, start: Any, floor: Array, near: Array) -> Outcome:
         def field(t: Any, y: Any, args: Any) -> Any:
             return jax.tree.map(jnp.negative, value_and_gradient(model, problem, y)[1])
 
@@ -101,5 +101,5 @@ def solve(
             solution.stats["num_steps"],
         )
 
-    each = over_members(one, who, 0, axis_of(goal.floor), axis_of(goal.near))
-    return each(who.problem, who.start, goal.floor, goal.near)
+    follow_all = over_members(follow_member, who, 0, axis_of(goal.floor), axis_of(goal.near))
+    return follow_all(who.problem, who.start, goal.floor, goal.near)
