@@ -1,5 +1,6 @@
 """Many networks as one compiled program: anything with a leading `member` axis."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,15 @@ class Ensemble(eqx.Module):
 
     def __getitem__(self, member: int) -> Any:
         """One member on its own."""
-        return jax.tree.map(lambda leaf: leaf[member] if eqx.is_array(leaf) else leaf, self.stacked)
+        index = operator.index(member)
+        if not -self.members <= index < self.members:
+            raise IndexError(f"member must lie in {-self.members}..{self.members - 1}; got {member}")
+        return _member(self.stacked, jnp.asarray(index % self.members))
+
+
+@eqx.filter_jit  # one program for all members, not two for each array
+def _member(stacked: Any, member: jax.Array) -> Any:
+    return jax.tree.map(lambda leaf: leaf[member] if eqx.is_array(leaf) else leaf, stacked)
 
 
 def ensemble(make: Callable[..., Any], *axes: jax.Array) -> Ensemble:

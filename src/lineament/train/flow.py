@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,9 +86,7 @@ def flow(
     clock = checks.rising("times", times)
     outcome = solved(clock)
     _refuse_failure(outcome, max_steps)
-    settings = settings_of(
-        "flow", model, who, rtol=rtol, atol=atol, solver=type(solver(stiff)).__name__, tolerance=tolerance
-    )
+    settings = settings_of("flow", model, who, rtol=rtol, atol=atol, solver=solver(stiff), tolerance=tolerance)
     values = [
         _fill(value, last, clock, outcome, event) for value, last in zip(outcome.saved, outcome.last, strict=True)
     ]
@@ -130,8 +129,15 @@ def _goal(
             f"times must be given, for the loss of {type(who.problem).__name__} has no minimum here, only an infimum "
             f"that is approached for ever (separable examples, for instance); {remedy}"
         )
-    first = over_members(lambda problem, start: loss(model, problem, start), who, 0)(who.problem, who.start)
-    return Goal(floor, jnp.where(jnp.isfinite(floor), tolerance * (first - floor), 0.0), event)
+    floor = np.asarray(floor)
+    near = np.where(np.isfinite(floor), tolerance * (np.asarray(_first_losses(model, who)) - floor), 0.0)
+    return Goal(jnp.asarray(floor), jnp.asarray(near), event)
+
+
+@eqx.filter_jit
+def _first_losses(model: AbstractModel, who: Members) -> jax.Array:
+    """The loss of every member at its start."""
+    return over_members(lambda problem, start: loss(model, problem, start), who, 0)(who.problem, who.start)
 
 
 def _optimal_loss(model: AbstractModel, who: Members) -> jax.Array:
@@ -145,7 +151,7 @@ def _optimal_loss(model: AbstractModel, who: Members) -> jax.Array:
 
 def _atol(start: Any, rtol: float) -> float:
     """An absolute tolerance well below the entries of the start: they may be tiny and yet decide what is learnt first."""
-    largest = max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(start))
+    largest = max(float(np.abs(np.asarray(leaf)).max()) for leaf in jax.tree.leaves(start))
     return min(1e-4 * rtol * largest, 1e-12) if largest > 0 else 1e-12
 
 
