@@ -54,6 +54,8 @@ export function api(view, host) {
       set: (values) => view().set(values),
       render: () => view().render(),
       python: () => view().python(),
+      /** The columns that "CSV" saves. */
+      columns: () => view().columns(),
       presets: () => host.presets.map((preset) => preset.id),
     },
   });

@@ -70,13 +70,15 @@ export function control(control, change, refuse, panel) {
     if (allowed(control, typed)) change(typed);
     else {
       refuse(`${name} must be ${control.kind === "whole" ? "a whole number" : "a number"} from ${pretty(control.min)} to ${pretty(control.max)} that a float can hold; got ${entry.value}`);
-      show(last);
+      show(last, true);
     }
   };
   entry.addEventListener("change", commit);
+  entry.addEventListener("blur", () => show(last, true)); // while it had the focus it was left alone
   entry.addEventListener("keydown", (event) => { if (event.key === "Enter") commit(); });
-  let last = control.min;
-  const show = (value) => {
+  let last = NaN;
+  const show = (value, again = false) => {
+    if (value === last && !again) return; // a slider must not make the page write what stands there already
     last = value;
     slider.value = String(Math.round(track.place(value, control) * steps));
     slider.setAttribute("aria-valuetext", pretty(value, 4));
@@ -93,7 +95,7 @@ const plain = (x) => (x === Infinity ? "∞" : Math.abs(x) >= 1e-3 && Math.abs(x
 function choice(control, change, panel) {
   const id = `${panel}-${control.key}`;
   const select = make("select", { id, onchange: () => change(select.value) }, ...control.options.map(([value, words]) => make("option", { value }, words)));
-  return { element: make("div", { class: "control", "data-key": control.key }, make("label", { for: id }, control.label), select), show: (value) => { select.value = value; } };
+  return { element: make("div", { class: "control", "data-key": control.key }, make("label", { for: id }, control.label), select), show: (value) => { if (select.value !== value) select.value = value; } };
 }
 
 function toggle(control, change) {
