@@ -89,7 +89,7 @@ export const panel = {
       `${each.number}`, words.made_of(each.features), ...(several ? [words.made_of(each.outputs)] : []), pretty(made.whiten ? each.strength : each.variance), words.percent(each.explained, 1),
       words.count(each.begins_step), words.count(each.half_step), words.count(each.ends_step)]);
     return {
-      sentences: [words.data(made), words.step_size(made), words.pace(made), words.first(made), words.order(made), words.stop(made), ...made.notices],
+      sentences: [...made.sentences, ...made.notices],
       head: [words.kind(made), "mostly", ...(several ? ["moves"] : []), made.whiten ? "strength" : "variance", "explains", "10 %", "half", "90 %"], rows, words: several ? [1, 2] : [1],
     };
   },
