@@ -45,7 +45,7 @@ export function api(view, host) {
     /** The comparisons of Assumption 3.1 of Hu et al. for inputs X. */
     assumptions: { check: (X) => check(matrix(X)) },
     /** As lineament.forecast, from the text of a CSV file. */
-    forecast: (text, options = {}) => forecast(read(text, options.name ?? "table.csv", options.target ?? null), options),
+    forecast: (text, options = {}) => forecast(read(text, options.name ?? "table.csv", options), options),
     default_rng: (seed) => new Generator(seed),
     /** The panel that is shown: its values, its code, its frame drawn at once. */
     explorer: {
