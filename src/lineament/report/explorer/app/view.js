@@ -35,6 +35,7 @@ export class View {
     this.stale = true;
     this.request = 0;
     this.playing = 0;
+    /** @type {{ok: boolean, text: string}[]} */ this.told = [];
     /** @type {import("../draw/theme.js").Theme | undefined} */ this.theme = undefined;
     this.act = {
       set: (key, value) => this.set(typeof key === "string" ? { [key]: value } : key),
@@ -227,7 +228,6 @@ export class View {
 
   /** The assumptions; only those lines that say something else than before are written. */
   mark(marks) {
-    this.told ??= [];
     while (this.told.length > marks.length) { this.marks.lastChild.remove(); this.told.pop(); }
     marks.forEach(({ ok, text }, i) => {
       const old = this.told[i];

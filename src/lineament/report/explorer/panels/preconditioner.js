@@ -189,7 +189,7 @@ function certificate({ map, power, target, start, slope }, c, excess, depths) {
 }
 
 function draw_fields(d, act) {
-  const { pen, theme, values, model, width, height } = d, count = model.runs.length, across = width < 620 ? 2 : count;
+  const { pen, theme, model, width, height } = d, count = model.runs.length, across = width < 620 ? 2 : count;
   const rows = Math.ceil(count / across), w = width / across, h = height / rows;
   model.runs.forEach((r, k) => {
     const frame = { left: (k % across) * w, top: Math.floor(k / across) * h, width: w, height: h };

@@ -32,7 +32,8 @@ function kind_of(text) {
  * @returns {Survey}
  */
 export function survey(name, cells) {
-  const first = {}, words = new Map();
+  /** @type {Survey["first"]} */ const first = {};
+  const words = new Map();
   let numbers = 0;
   cells.forEach((text, i) => {
     if (text === null) return;
