@@ -111,7 +111,7 @@ TABLES = {
     "truth values": "a,b,c,y\n1,True,0,2\n2,False,3,1\n3,True,1,4\n0,False,1,1.5\n5,True,2,6\n4,False,7,2\n1,True,5,3\n",
     "words as features": (
         "place,colour,size,old,y\nnorth,red,1,true,2\nsouth,blue,2,False,5\nnorth,green,3,TRUE,1\neast,red,2.5,false,7\n"
-        "south,red,0,true,3\nnorth,?,1,true,2\neast,blue,4,false,9\n south,green,3,true,4\nnorth,red,2,false,2.5\n"
+        "south,red,0,true,3\nnorth,?,1,true,2\neast,blue,4,false,9\n south ,green,3,true,4\nnorth,red,2,false,2.5\n"
     ),
     "numbers and truth values in one column": "a,b,y\n1,1,2\ntrue,0,3\n0,5,1\nFalse,3,4\n1,2,2\n0,7,9\n",
     "truth values as the target": "a,b,y\n1,2,true\n2,1,FALSE\n3,5,True\n4,0,false\n1,7,True\n0,2,False\n",
@@ -168,12 +168,15 @@ def test_a_target_by_name_and_classes_by_request(site, tmp_path):
 
 def test_a_long_table_keeps_the_same_examples(site, tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2300, 3)) @ rng.normal(size=(3, 3))
-    rows = np.column_stack([X, X @ [1, -2, 0.5] + rng.normal(size=2300)]).round(6)
+    # Heavy tails: what is told of the worst of the examples that were kept depends on which these are.
+    X = rng.standard_t(2, size=(5000, 3)) @ rng.normal(size=(3, 3))
+    rows = np.column_stack([X, X @ [1, -2, 0.5] + rng.normal(size=5000)]).round(6)
     text = "a,b,c,y\n" + "\n".join(",".join(map(str, row)) for row in rows.tolist()) + "\n"
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8")
-    compare(found(site, text, depth=1), wanted(str(path), depth=1), CLOSED)
+    made = wanted(str(path), depth=1)
+    assert "is allowed" in made["premises"][-1]["meaning"]
+    compare(found(site, text, depth=1), made, CLOSED)
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")

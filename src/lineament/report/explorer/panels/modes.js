@@ -222,7 +222,7 @@ function draw_course(d, act) {
   cursor(d, plot, time, `t = ${pretty(time)}`, (now) => act.now(now));
   if (values.y === "log") {
     d.handle({
-      key: "start", name: "Start σ₀", text: pretty(values.start), now: Math.log10(values.start), x: plot.box.left, y: plot.y(values.start), along: "y",
+      key: "start", name: "Start σ₀", text: pretty(values.start), now: Math.log10(values.start), range: [-12, 1], x: plot.box.left, y: plot.y(values.start), along: "y",
       drag: (x, y) => act.set("start", round(Math.min(Math.max(plot.invert_y(y), 1e-12), 10))),
       nudge: (dx, dy, fine) => act.set("start", round(Math.min(Math.max(values.start * 10 ** ((dx + dy) * (fine ? 0.02 : 0.1)), 1e-12), 10))),
     });
@@ -267,7 +267,7 @@ function draw_spectrum(d, act) {
     }
     const set = (value) => act.set("spectrum", values.spectrum.map((old, j) => (j === k ? round(Math.min(Math.max(value, 1e-3), 1e6)) : old)));
     d.handle({
-      key: `bar-${k}`, name: `Target σ* of mode ${k + 1}`, text: pretty(target), now: target, x, y, width: Math.max(bar, 12), height: 26, colour, along: "y",
+      key: `bar-${k}`, name: `Target σ* of mode ${k + 1}`, text: pretty(target), now: target, range: [1e-3, 1e6], x, y, width: Math.max(bar, 12), height: 26, colour, along: "y",
       drag: (px, py) => set(plot.invert_y(py)),
       nudge: (dx, dy, fine) => set(target + (dx + dy) * top * (fine ? 0.002 : 0.01)),
     });

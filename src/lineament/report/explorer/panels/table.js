@@ -69,8 +69,8 @@ export const panel = {
   },
 
   compute(values, made) {
-    const step = made.curve.step, last = Math.max(step.at(-1), 2), first = Math.max(1, Math.min(step[1] || 1, last / 10));
-    const most = [...made.components].sort((a, b) => b.explained - a.explained).slice(0, SHOWN);
+    const most = [...made.components].sort((a, b) => b.explained - a.explained).slice(0, SHOWN), begins = Math.min(...most.map((each) => each.begins_step));
+    const last = Math.max(made.curve.step.at(-1), 2), first = Math.min(Math.max(1, begins / 5), last / 10); // a plateau is long on a logarithmic axis
     return { made, span: [first, last], kind: "log", shown: most.sort((a, b) => a.number - b.number) };
   },
   choices: () => ({ target: held.table ? [["", `the last (${held.table.names.at(-1)})`], ...held.table.names.map((name) => [name, name])] : [["", "the last"]] }),
