@@ -26,10 +26,10 @@ export const TRACKS = {
     place: (x, c) => Math.log(x / c.min) / Math.log(c.max / c.min),
   },
   depth: {
-    value: (u) => {
+    value: (u, c, by_hand = false) => {
       if (u >= 1) return Infinity;
       const depth = 1 / (1 - u), whole = Math.round(depth);
-      return whole <= 12 && Math.abs(1 - 1 / whole - u) < 0.008 ? whole : round(depth); // whole depths are easy to hit
+      return by_hand && whole <= 12 && Math.abs(1 - 1 / whole - u) < 0.008 ? whole : round(depth); // whole depths are easy to hit
     },
     place: (x) => 1 - 1 / x,
   },
@@ -63,7 +63,11 @@ export function control(control, change, refuse, panel) {
   if (control.kind === "switch") return toggle(control, change);
   const track = TRACKS[control.kind], id = `${panel}-${control.key}`, name = control.label;
   const steps = control.kind === "whole" ? control.max - control.min : STEPS;
-  const slider = make("input", { type: "range", id, min: 0, max: steps, step: 1, "aria-label": name, oninput: () => change(track.value(Number(slider.value) / steps, control)) });
+  let by_hand = false; // a key must move the slider, however small its step: it would stay caught at whole depths
+  const slider = make("input", {
+    type: "range", id, min: 0, max: steps, step: 1, "aria-label": name, onpointerdown: () => { by_hand = true; }, onkeydown: () => { by_hand = false; },
+    oninput: () => change(track.value(Number(slider.value) / steps, control, by_hand)),
+  });
   const entry = make("input", { type: "text", inputmode: "decimal", class: "entry", "aria-label": `${name}, value`, autocomplete: "off", spellcheck: "false" });
   const commit = () => {
     const typed = parse(entry.value);
