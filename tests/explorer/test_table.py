@@ -179,7 +179,7 @@ def test_a_long_table_keeps_the_same_examples(site, tmp_path):
     compare(found(site, text, depth=1), made, CLOSED)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
 @pytest.mark.parametrize(
     ("text", "says"),
     [
