@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .core.run import Run
     from .execution.reproduce import reproduce
     from .forecasting import forecast
+    from .linearisation import linearise
     from .problems.base import AbstractProblem
     from .report import plot
     from .train import Diverged, Record, descend, flow
@@ -44,6 +45,7 @@ _NAMES = {
     "descend": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
+    "linearise": "lineament.linearisation",
     "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
@@ -62,6 +64,7 @@ __all__ = [
     "evidence",
     "flow",
     "forecast",
+    "linearise",
     "measure",
     "models",
     "plot",

@@ -8,23 +8,17 @@ and the same step by step. Steps are taken as they are, compiled by JAX in float
 whatever JAX's own flag says; the flow is followed by an adaptive solver. `lineament.theory.linearised` says the rest.
 """
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import arguments
 from ..core.arguments import Array
+from . import kernel_steps
 from .kernel_shapes import Shapes, shapes
 from .linearised import Outputs
 
-if TYPE_CHECKING:
-    import jax
-
-RTOL, ATOL = 1e-7, 1e-9
-"""Accuracy of the flow's coefficients, which are of order one."""
-MOST_SOLVER_STEPS = 10**5
 MOST_STEPS = 10**9
 """Steps that are taken; more would take days."""
 
@@ -64,12 +58,7 @@ def descend(
     rho = arguments.number("ridge", ridge, least=0)
     given, f0, f0_other = _checked(kernel, y, start, cross, start_cross)
     at, back = np.unique(count, return_inverse=True)
-    gaps = np.diff(at.astype(np.int64), prepend=0)
-
-    import jax
-
-    with jax.enable_x64(True):
-        c = np.asarray(_steps()(*_arrays(given, f0), given.n, eta, mu, rho, gaps), np.float64)
+    c = kernel_steps.cross_entropy(given.kernel, given.folded(given.y, given.n), f0, eta, mu, rho, at)
     return _outputs(given, f0, f0_other, c[back].reshape(*count.shape, *c.shape[1:]))
 
 
@@ -89,13 +78,8 @@ def flow(
     if not times.size:
         raise ValueError("t must be at least one time; got none")
     at, back = np.unique(times, return_inverse=True)
-
-    import jax
-
-    with jax.enable_x64(True):
-        c, done = _solved()(*_arrays(given, f0), given.n, rho, at)
-        c = np.asarray(c, np.float64)
-    if not bool(done):
+    c, arrived = kernel_steps.cross_entropy_flow(given.kernel, given.folded(given.y, given.n), f0, rho, at)
+    if not arrived:
         raise RuntimeError(f"the flow could not be followed to t = {at[-1]:.6g}: it needs too many steps")
     return _outputs(given, f0, f0_other, c[back].reshape(*times.shape, *c.shape[1:]))
 
@@ -122,13 +106,6 @@ def _start(name: str, value: ArrayLike | None, given: Shapes, points: int) -> Ar
     return arguments.matrix(name, value, (points, given.outputs))
 
 
-def _arrays(given: Shapes, f0: Array) -> "tuple[jax.Array, jax.Array, jax.Array]":
-    import jax.numpy as jnp
-
-    dtype = given.kernel.dtype
-    return jnp.asarray(given.kernel), jnp.asarray(given.folded(given.y, given.n), dtype), jnp.asarray(f0, dtype)
-
-
 def _outputs(given: Shapes, f0: Array, f0_other: Array, c: Array) -> Any:
     flat = given.flat(c)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -136,67 +113,3 @@ def _outputs(given: Shapes, f0: Array, f0_other: Array, c: Array) -> Any:
         if given.cross is None:
             return training
         return Outputs(training, f0_other + given.folded(given.cross @ flat, given.others))
-
-
-def _slope() -> Any:
-    """The gradient over c: (softmax f − y + ρc)/n."""
-    import jax
-
-    def slope(K: Any, y: Any, f0: Any, n: int, rho: Any, c: Any) -> Any:
-        full = K.shape[0] != y.shape[0]
-        moved = (K @ c.reshape(-1, 1)).reshape(y.shape) if full else K @ c
-        return (jax.nn.softmax(f0 + moved, axis=1) - y + rho * c) / n
-
-    return slope
-
-
-@cache  # made at the first call: JAX is loaded no earlier, and compiled programs are kept
-def _steps() -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    slope = _slope()
-
-    def run(K: Any, y: Any, f0: Any, n: Any, eta: Any, mu: Any, rho: Any, gaps: Any) -> Any:
-        n, eta, mu, rho = (jnp.asarray(value, y.dtype) for value in (n, eta, mu, rho))
-
-        def step(_: Any, state: Any) -> Any:
-            c, v = state
-            v = mu * v + slope(K, y, f0, n, rho, c)
-            return c - eta * v, v
-
-        def record(state: Any, gap: Any) -> Any:
-            state = jax.lax.fori_loop(0, gap, step, state)
-            return state, state[0]
-
-        return jax.lax.scan(record, (jnp.zeros_like(y), jnp.zeros_like(y)), jnp.asarray(gaps))[1]
-
-    return jax.jit(run)
-
-
-@cache  # made at the first call: JAX is loaded no earlier, and compiled programs are kept
-def _solved() -> Any:
-    import diffrax
-    import jax
-    import jax.numpy as jnp
-
-    slope = _slope()
-
-    def run(K: Any, y: Any, f0: Any, n: Any, rho: Any, at: Any) -> Any:
-        n, rho, at = (jnp.asarray(value, y.dtype) for value in (n, rho, at))
-        solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(lambda t, c, args: -slope(K, y, f0, n, rho, c)),
-            diffrax.Tsit5(),
-            t0=jnp.zeros((), y.dtype),
-            t1=at[-1] + jnp.asarray(np.finfo(np.float32).tiny, y.dtype),  # a solver needs some way to go
-            dt0=None,
-            y0=jnp.zeros_like(y),
-            saveat=diffrax.SaveAt(ts=at),
-            stepsize_controller=diffrax.PIDController(rtol=RTOL, atol=ATOL),
-            max_steps=MOST_SOLVER_STEPS,
-            throw=False,
-        )
-        assert solution.ys is not None
-        return solution.ys, (solution.result == diffrax.RESULTS.successful) & jnp.isfinite(solution.ys).all()
-
-    return jax.jit(run)
