@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
     from .execution.reproduce import reproduce
-    from .forecasting import forecast
+    from .forecasting import forecast, forecast_network
     from .linearisation import linearise
     from .problems.base import AbstractProblem
     from .report import plot
@@ -45,6 +45,7 @@ _NAMES = {
     "descend": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
+    "forecast_network": "lineament.forecasting",
     "linearise": "lineament.linearisation",
     "reproduce": "lineament.execution.reproduce",
 }
@@ -64,6 +65,7 @@ __all__ = [
     "evidence",
     "flow",
     "forecast",
+    "forecast_network",
     "linearise",
     "measure",
     "models",

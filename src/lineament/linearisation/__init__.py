@@ -1,5 +1,6 @@
 """Know a network's test curve, and its answer on every example, before it is trained: linearised at its start."""
 
+from . import losses, safe, words
 from .learnt import CLOSE
 from .linearise import linearise
 from .linearised import Band, Curves, Linearised
@@ -19,5 +20,8 @@ __all__ = [
     "Loss",
     "Safety",
     "linearise",
+    "losses",
     "make",
+    "safe",
+    "words",
 ]
