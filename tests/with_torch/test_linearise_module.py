@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 import lineament as la
+from lineament.forecasting import network_train
 from lineament.torch import linearise
 
 
@@ -82,3 +83,13 @@ def test_what_cannot_be_linearised_is_refused():
         linearise(nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5)).double(), torch.from_numpy(X), Y)
     with pytest.raises(ValueError, match="y must have a column for each"):
         linearise(nn.Linear(4, 3).double(), torch.from_numpy(X), Y)
+
+
+def test_steps_of_a_module_are_those_of_the_same_model():
+    net, start, module = both()
+    X, Y, Z, W = task()
+    settings = {"steps": 12, "momentum": 0.9}
+    ours = la.linearise(net, start, X, Y, Z, W, **settings)
+    theirs = linearise(module, *map(torch.from_numpy, (X, Y, Z, W)), **settings)
+    for mine, other in zip(network_train._trained(ours), network_train._stepped(theirs), strict=True):
+        np.testing.assert_allclose(other, mine, atol=1e-9)

@@ -33,7 +33,9 @@ def write_file(path: Path, made: NetworkForecast, run: NetworkComparison | None 
 def page(made: NetworkForecast, run: NetworkComparison | None = None, command: str = "") -> str:
     """The page as text."""
     figures = linearised_figures.figures(made.linearised, None if run is None else run.run)
-    drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
+    # The figures count examples from 0, as the network sees them; the page speaks of rows of the table.
+    captions = {name: figure.caption for name, figure in figures.items()} | {"examples": network_words.late(made)}
+    drawn = {name: (Markup(draw.embed(figure, name)), captions[name]) for name, figure in figures.items()}
     return site.templates().get_template("network.html.j2").render(
         made=made,
         run=run,
