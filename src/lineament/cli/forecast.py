@@ -104,10 +104,10 @@ def forecast(
         refuse("DATA", str(error))
     run = None
     if train:
-        from lineament.execution import batch
+        from lineament.execution.batch import prepare
         from lineament.forecasting import train as train_network
 
-        batch.prepare()
+        prepare()
         try:
             run = train_network(made)
         except ValueError as error:

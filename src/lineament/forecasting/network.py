@@ -148,8 +148,9 @@ def _built(network: Literal["mlp"] | Build, width: int, rows: Rows, start: str, 
         model = models.MLP((inputs, *[width] * HIDDEN, outputs), "relu", "standard", bias=True)
         return model, draw(model, seed)
     found = arguments.function("network", network)(inputs, outputs)
-    if isinstance(found, tuple) and len(found) == 2:
-        return found
+    if isinstance(found, tuple):
+        model, parameters = found
+        return model, parameters
     return found, draw(found, seed)
 
 

@@ -56,7 +56,8 @@ class NetworkShown:
     def examples(self) -> pd.DataFrame:
         """A table with one row for each training row of the table, those learnt last first."""
         frame = self._made.linearised.examples()
-        return frame.assign(row=self._made.rows.train[frame.example])[["row", "learnt_at", "loss"]]
+        frame.insert(0, "row", self._made.rows.train[frame.pop("example").to_numpy()])
+        return frame
 
     def plot(self, which: Literal["loss", "accuracy", "examples"] = "loss", *, dark: bool = False) -> Figure:
         """Draw one of the figures of the page; a notebook shows it, and `savefig` saves it."""

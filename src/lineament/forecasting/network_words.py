@@ -65,7 +65,7 @@ def late(made: NetworkForecast) -> str:
     """Which rows are learnt last."""
     lin = made.linearised
     never = int(np.isinf(lin.learnt_at).sum())
-    rows = ", ".join(words.count(made.rows.train[place]) for place in lin.late(5))
+    rows = ", ".join(words.count(int(made.rows.train[place])) for place in lin.late(5))
     rest = ""
     if never:
         rest = f"; {words.count(never)} of {words.count(len(lin.y))} are not learnt in {words.count(lin.steps)} steps"
@@ -130,7 +130,7 @@ def late_rows(made: NetworkForecast) -> list[tuple[int, str, str, str]]:
     final = lin.outputs(lin.steps)[0]
     found = []
     for place in lin.late(LATE):
-        when = lin.learnt_at[place]
+        when = float(lin.learnt_at[place])
         step = words.count(when) if math.isfinite(when) else "not in these steps"
         if rows.classes:
             said, right = (rows.outputs[int(np.argmax(part[place]))] for part in (final, lin.y))

@@ -84,7 +84,7 @@ def _targets(
     """Which rows have a target, targets as numbers (n, k), and the names of the outputs."""
     if not classes:
         table = np.asarray(y if y.ndim == 2 else y[:, None], np.float64)
-        return ~np.isnan(table).any(axis=1), table, targets
+        return np.asarray(~np.isnan(table).any(axis=1)), table, targets
     column = y.reshape(len(y), -1)
     if column.shape[1] > 1:
         raise ValueError(f"the target must be one column to name classes; got {column.shape[1]} columns")

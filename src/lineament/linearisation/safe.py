@@ -94,7 +94,8 @@ def safety(
         walk.accept(found)
         test = np.zeros(0) if y_test is None else _test(network, solution, found, X_test, y_test)
         seen.append((found.step, found.loss, found.forecast, *test))
-        if departure(*(np.array([value]) for value in seen[-1][1:3]), test[:1], test[1:])[0] > DEPARTED:
+        last = np.array([found.loss]), np.array([found.forecast])
+        if departure(*last, test[:1], test[1:])[0] > DEPARTED:
             break
         # Never more than half of the way so far, since the forecast itself moves fastest at the beginning.
         grown = growth * stride if found.missed < FORESEEN / 2 else stride
