@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import losses
-from .response import Optimiser, Response
+from .response import Optimiser, Response, Stiff
 from .solution import Solution
 from .tangents import AbstractTangents, Array, Progress
 
@@ -133,7 +133,7 @@ class _Look:
     forecast: float
     missed: float
     summed: Array
-    outputs: Array
+    stiff: Stiff
 
 
 class _Walk:
@@ -175,28 +175,18 @@ class _Walk:
         held = _held(solution.loss, f, u)
         expected = (losses.slope(solution.loss, f, self.y) + held) / n
         seen = self.network.push_forward(self.X, gradient) - response.times_kernel(expected)
-        _, _, u_seen = response.carry(self.stiff, stride, self.drive, seen, f)
+        stiff, _, u_seen = response.carry(self.stiff, stride, self.drive, seen, f)
         loss = float(losses.mean(solution.loss, outputs, self.y))
         shifted = float(losses.mean(solution.loss, outputs + u_seen - u, self.y))
         forecast = float(losses.mean(solution.loss, f, self.y))
         missed = abs(shifted - loss) / forecast if forecast > 0 else 0.0
-        return _Look(
-            step,
-            change,
-            gradient,
-            expected,
-            seen,
-            loss,
-            forecast,
-            missed if np.isfinite(missed) else np.inf,
-            weights,
-            f,
-        )
+        missed = missed if np.isfinite(missed) else np.inf
+        return _Look(step, change, gradient, expected, seen, loss, forecast, missed, weights, stiff)
 
     def accept(self, found: _Look) -> None:
         """Go there, with γ as it was seen instead of foreseen."""
         stride = found.step - self.step
-        self.stiff, _, _ = self.response.carry(self.stiff, stride, self.drive, found.drive, found.outputs)
+        self.stiff = found.stiff
         parts = [*self.sums, self.gradient, found.gradient]
         self.sums = tuple(self.network.combine(row, parts) for row in found.summed)
         linear = [*self.linear_sums, self.linear, found.linear]
