@@ -131,7 +131,7 @@ def forecast_network_table(
     }  # fmt: skip
     if own is not None:
         made = own(rows, settings)
-        return NetworkForecast(table.name, rows, made, "as it comes")
+        return NetworkForecast(table.name, rows, made, "the network's own")
     model, parameters = _built(network, width, rows, start, seed)
     made = linearise(model, parameters, rows.X, rows.y, rows.X_test, rows.y_test, **settings)
     return NetworkForecast(table.name, rows, made, "He's" if start == "he" else "PyTorch's default")

@@ -83,7 +83,7 @@ def sentences(made: NetworkForecast, run: NetworkComparison | None = None) -> tu
 
 def setting(made: NetworkForecast) -> str:
     """The network and its optimiser."""
-    return f"{words.setting(made.linearised)} It begins with {made.start} start."
+    return f"{words.setting(made.linearised)} Start: {made.start}."
 
 
 def comparison(run: NetworkComparison) -> str:
