@@ -156,3 +156,19 @@ def test_a_forecast_of_an_archive_needs_neither_jax_nor_pandas():
         "print([name for name in ('jax', 'pandas', 'sklearn', 'matplotlib', 'torch') if name in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1] == "[]"
+
+
+def test_an_ordinary_network_is_forecast_as_json(run):
+    code, out, _ = run("good.csv", "--network", "mlp", "--width", "8", "--steps", "5", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["network"].startswith("MLP 3 → 8 → 8 → 1")
+    assert data["loss"] == "½ mean‖f − y‖²"
+    assert len(data["curve"]["test_loss"]) == len(data["curve"]["step"])
+
+
+@pytest.mark.parametrize("name", ["cnn", "no_such_module:f", "json:nothing", "json:__name__"])
+def test_an_unknown_network_is_refused(run, name):
+    code, _, err = run("good.csv", "--network", name)
+    assert code == 2
+    assert "--network" in err

@@ -121,6 +121,22 @@ VALID: dict[str, dict] = {
     "layers.balanced": {"W": TARGET, "widths": (2, 2, 2)},
     "layers.product": {"layers": [EYE, ONE]},
     "layers.unbalancedness": {"layers": [EYE, ONE]},
+    "linearised.descend": {
+        "steps": [0.0, 3.0], "kernel": EYE, "y": ONE, "step_size": 0.1, "momentum": 0.5, "cross": ONE, "ridge": 0.1,
+    },
+    "linearised.largest_step": {"kernel": EYE, "momentum": 0.5, "ridge": 0.1},
+    "linearised.predict": {"t": [0.0, 1.0], "kernel": EYE, "y": ONE, "cross": ONE, "ridge": 0.1},
+    "linearised_classes.descend": {
+        "steps": [0.0, 3.0], "kernel": EYE, "y": EYE, "step_size": 0.1, "momentum": 0.5, "start": ONE, "cross": ONE,
+        "start_cross": ONE, "ridge": 0.1,
+    },
+    "linearised_classes.flow": {
+        "t": [0.0, 1.0], "kernel": EYE, "y": EYE, "start": ONE, "cross": ONE, "start_cross": ONE, "ridge": 0.1,
+    },
+    "linearised_ensemble.predict": {
+        "t": [0.0, 1.0], "ntk": EYE, "nngp": EYE, "y": ONE, "ntk_cross": ONE, "nngp_cross": ONE, "nngp_other": EYE,
+        "ridge": 0.1,
+    },
     "log_det.best_gram": {"W": TARGET, "gamma": 0.1},
     "log_det.convex_objective": {"M": EYE, "W": TARGET, "gamma": 0.1},
     "log_det.kkt": LAYERS | {"X": X, "Y": Y, "gamma": 0.1},

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
     from .execution.reproduce import reproduce
-    from .forecasting import forecast
+    from .forecasting import forecast, forecast_network
+    from .linearisation import linearise
     from .problems.base import AbstractProblem
     from .report import plot
     from .train import Diverged, Record, descend, flow
@@ -44,6 +45,8 @@ _NAMES = {
     "descend": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
+    "forecast_network": "lineament.forecasting",
+    "linearise": "lineament.linearisation",
     "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
@@ -62,6 +65,8 @@ __all__ = [
     "evidence",
     "flow",
     "forecast",
+    "forecast_network",
+    "linearise",
     "measure",
     "models",
     "plot",

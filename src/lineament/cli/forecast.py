@@ -2,11 +2,15 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .forecast_network import Init, Loss, Optimiser
 from .options import SeedOption, positive, refuse, whole, writable
+
+if TYPE_CHECKING:
+    from lineament.data.tables import Table
 
 
 class Impute(StrEnum):
@@ -45,12 +49,28 @@ def forecast(
     ] = None,
     whiten: Annotated[bool, typer.Option("--whiten", help="Whiten the inputs.")] = False,
     classes: Annotated[bool, typer.Option("--classes", help="Take the numbers of the target as classes.")] = False,
+    network: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="linear, mlp (two hidden layers of ReLU), or module:function of your own."),
+    ] = "linear",
+    width: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Width of the layers of mlp.")] = 256,
+    init: Annotated[Init, typer.Option(help="How weights of mlp begin.")] = Init.he,
+    optimiser: Annotated[Optimiser, typer.Option(help="How mlp is trained; momentum is 0.9.")] = Optimiser.sgd,
+    batch: Annotated[
+        int | None, typer.Option(parser=whole(1), metavar="B", help="Rows a step, for mlp.", show_default="all")
+    ] = None,
+    loss: Annotated[
+        Loss | None, typer.Option(help="Loss of mlp.", show_default="cross-entropy for classes, square for numbers")
+    ] = None,
     train: Annotated[bool, typer.Option("--train", help="Train the network too, and compare.")] = False,
     seed: SeedOption = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page with figures, and JSON, here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
 ) -> None:
-    """Forecast what a deep linear network will learn from a table, and when, before it is trained.
+    """Forecast what a network will learn from a table, and when, before it is trained.
+
+    By default the network is deep and linear. With --network mlp it is an ordinary one, linearised at its start: its test
+    curve on rows kept aside, its answers, the rows that come late, and the step until which all that is safe.
 
     Features are centred and standardised, targets centred. Words as targets name classes; columns of words become one
     column for each word. Rows with missing values and constant columns are left out, and it is said so. The exit code
@@ -66,6 +86,16 @@ def forecast(
         table = tables.read(
             data, target, use=used, drop=dropped, impute="median" if impute else None, classes=classes or None
         )
+        if network != "linear":
+            own = {"width": width, "start": init, "optimiser": optimiser, "batch_size": batch}
+            own |= {"loss": None if loss is None else str(loss), "step_size": lr, "steps": steps or 1500}
+            own |= {"classes": classes or None, "scale_target": scale_target, "seed": seed}
+            named = {"target": target, "columns": ",".join(used) or None, "drop": ",".join(dropped) or None}
+            named |= {"impute": "median" if impute else None, "scale-target": scale_target, "network": network}
+            named |= {"width": width, "init": init, "optimiser": optimiser, "batch": batch, "loss": loss, "lr": lr}
+            named |= {"steps": steps, "classes": classes, "train": train, "seed": seed}
+            _network(table, network, own, train, out, as_json, data, named)
+            return
         made = forecast_table(
             table, depth=depth, start_scale=start, step_size=lr, steps=steps, whiten=whiten, classes=classes or None,
             scale_target=scale_target, seed=seed,
@@ -74,10 +104,10 @@ def forecast(
         refuse("DATA", str(error))
     run = None
     if train:
-        from lineament.execution import batch
+        from lineament.execution.batch import prepare
         from lineament.forecasting import train as train_network
 
-        batch.prepare()
+        prepare()
         try:
             run = train_network(made)
         except ValueError as error:
@@ -104,6 +134,23 @@ def forecast(
         page = forecast_page.write(out, made, run, forecast_page.command_line(data, named))
         if not as_json:
             typer.echo(page)
+
+
+def _network(
+    table: "Table",
+    network: str,
+    settings: dict[str, Any],
+    train: bool,
+    out: Path | None,
+    as_json: bool,
+    data: str,
+    named: dict[str, object],
+) -> None:
+    from lineament.report.forecast_page import command_line
+
+    from . import forecast_network
+
+    forecast_network.run(table, network, settings, train, out, as_json, command_line(data, named))
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def to_json(made: Forecast, run: Comparison | None = None) -> str:
             "loss": run.loss,
             "seconds": run.seconds,
         }
-    return json.dumps(_strict(fields), allow_nan=False, ensure_ascii=False)
+    return json.dumps(strict(fields), allow_nan=False, ensure_ascii=False)
 
 
 def _component(made: Forecast, component: Component) -> dict[str, Any]:
@@ -69,12 +69,12 @@ def _stopping(made: Forecast) -> dict[str, Any] | None:
     return {**fields, "train_to_the_end": made.stopping.gain < words.SAVES_LITTLE, "advice": words.stop(made)}
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
     """Only what JSON has: a number that is not finite becomes null."""
     if isinstance(value, dict):
-        return {str(name): _strict(part) for name, part in value.items()}
+        return {str(name): strict(part) for name, part in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return _strict(value.tolist())
+        return strict(value.tolist())
     if isinstance(value, list | tuple):
-        return [_strict(part) for part in value]
+        return [strict(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""For your own PyTorch model: expand its layers, collapse or truncate them; spectra, kernel, and a recorder of training.
+"""For your own PyTorch model: expand, collapse or truncate its layers; spectra, kernel, forecast and record of training.
 
 Importing `lineament` never imports PyTorch; importing this package does.
 """
@@ -12,6 +12,7 @@ from .collapse import collapse
 from .expand import Expanded, ExpandedLayer, expand
 from .factored import Factored
 from .kernel import ntk
+from .linearise import linearise
 from .recorder import Recorder
 from .report import Table
 from .spectra import LayerSpectrum, spectra
@@ -30,6 +31,7 @@ __all__ = [
     "Truncation",
     "collapse",
     "expand",
+    "linearise",
     "ntk",
     "spectra",
     "truncate",

@@ -1,0 +1,97 @@
+"""A forecast of a network in words: the sentences that the object, the terminal and the page share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .linearised import Linearised
+
+SHOWN = 10
+"""Late examples that are listed."""
+
+SAVES = 0.01
+"""An early stop that saves less than this share of the test loss is not worth the trouble."""
+
+
+def count(value: float) -> str:
+    """A whole number with its thousands set apart; a dash for what does not happen."""
+    return f"{round(value):,}".replace(",", "\u202f") if math.isfinite(value) else "–"
+
+
+def sentences(made: Linearised) -> tuple[str, ...]:
+    """All that is to be said of a forecast, what matters most first."""
+    told = [outcome(made), safe(made), stop(made), late(made), setting(made)]
+    return tuple(sentence for sentence in told if sentence)
+
+
+def brief(made: Linearised) -> str:
+    """The forecast in one line, without computing anything further."""
+    test = "" if made.X_test is None else f", {count(len(made.X_test))} test points"
+    return (
+        f"{made.network.name}: {count(len(made.y))} examples{test}, {made.loss_name} loss, step size "
+        f"{made.step_size:.3g}, {count(made.steps)} steps"
+    )
+
+
+def setting(made: Linearised) -> str:
+    """The network, the data and the optimiser."""
+    test = "" if made.X_test is None else f" and {count(len(made.X_test))} test points"
+    momentum = f", momentum {made.momentum:g}" if made.momentum else ""
+    batch = "all examples at once" if made.batch_size is None else f"batches of {made.batch_size}"
+    return (
+        f"{made.network.name}, {count(made.network.size)} parameters; {count(len(made.y))} training examples{test}; "
+        f"{made.loss_name} loss, step size {made.step_size:.3g}{momentum}, {batch}."
+    )
+
+
+def outcome(made: Linearised) -> str:
+    """What training will come to."""
+    curves, last = made.curves, made.at[-1]
+    first = f"After {count(last)} steps the training loss will have gone from {curves.loss[0]:.3g} to "
+    first += f"{curves.loss[-1]:.3g}"
+    if made.y_test is not None:
+        first += f", the test loss from {curves.test_loss[0]:.3g} to {curves.test_loss[-1]:.3g}"
+    if not made.classes:
+        return f"{first}."
+    right = curves.accuracy if made.y_test is None else curves.test_accuracy
+    which = "training" if made.y_test is None else "test"
+    return f"{first}, and {100 * right[-1]:.1f} % of {which} examples will be answered rightly."
+
+
+def safe(made: Linearised) -> str:
+    """How long the forecast is safe."""
+    step = made.safe_step
+    if math.isinf(step):
+        return f"The forecast is safe over all {count(made.steps)} steps: losses stay within 10 % of it."
+    beyond = "by then the network has begun to leave its linear regime"
+    if not made.safety.finished:
+        beyond = "beyond that it was not looked at, as the network moves too fast for large steps"
+    return f"The forecast is safe until step {count(step)} (losses within 10 %); {beyond}."
+
+
+def stop(made: Linearised) -> str:
+    """When to stop, where test points are known."""
+    if made.y_test is None:
+        return ""
+    loss = made.curves.test_loss
+    best = int(np.argmin(loss))
+    if loss[-1] <= 0 or loss[best] > (1 - SAVES) * loss[-1]:
+        return "Train to the end: the test loss does not rise in these steps."
+    saved = 1 - loss[best] / loss[-1]
+    doubt = "" if made.at[best] <= made.safe_step else ", if the forecast holds that long"
+    return (
+        f"Stop near step {count(made.at[best])}{doubt}: the test loss is least there, {loss[best]:.3g}, "
+        f"{100 * saved:.0f} % below its value at the end."
+    )
+
+
+def late(made: Linearised) -> str:
+    """Which examples are learnt last."""
+    never = int(np.isinf(made.learnt_at).sum())
+    rows = ", ".join(str(row) for row in made.late(5))
+    rest = f"; {count(never)} of {count(len(made.y))} are not learnt in these steps" if never else ""
+    return f"The last to be learnt are the training examples {rows}{rest}."
