@@ -121,6 +121,10 @@ VALID: dict[str, dict] = {
     "layers.balanced": {"W": TARGET, "widths": (2, 2, 2)},
     "layers.product": {"layers": [EYE, ONE]},
     "layers.unbalancedness": {"layers": [EYE, ONE]},
+    "learning_curves.effective_ridge": {"n": 5.0, "eigenvalues": [1.0, 0.5], "ridge": 0.1},
+    "learning_curves.expected_errors": {
+        "n": 5.0, "eigenvalues": [1.0, 0.5], "coefficients": [1.0, 1.0], "noise": 0.1, "ridge": 0.1,
+    },
     "log_det.best_gram": {"W": TARGET, "gamma": 0.1},
     "log_det.convex_objective": {"M": EYE, "W": TARGET, "gamma": 0.1},
     "log_det.kkt": LAYERS | {"X": X, "Y": Y, "gamma": 0.1},
