@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
     from .execution.reproduce import reproduce
-    from .forecasting import forecast
+    from .forecasting import forecast, learning_curve
     from .problems.base import AbstractProblem
     from .report import plot
     from .train import Diverged, Record, descend, flow
@@ -44,6 +44,7 @@ _NAMES = {
     "descend": "lineament.train",
     "flow": "lineament.train",
     "forecast": "lineament.forecasting",
+    "learning_curve": "lineament.forecasting",
     "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
@@ -62,6 +63,7 @@ __all__ = [
     "evidence",
     "flow",
     "forecast",
+    "learning_curve",
     "measure",
     "models",
     "plot",

@@ -2,7 +2,9 @@
 
 from . import words
 from .compare import Comparison, train
+from .curve_result import LearningCurve
 from .forecast import forecast, forecast_table
+from .learning_curve import learning_curve
 from .moments import Moments, gather
 from .premises import Premise
 from .result import Component, Forecast, Phase
@@ -12,6 +14,7 @@ __all__ = [
     "Comparison",
     "Component",
     "Forecast",
+    "LearningCurve",
     "Moments",
     "Phase",
     "Premise",
@@ -19,6 +22,7 @@ __all__ = [
     "forecast",
     "forecast_table",
     "gather",
+    "learning_curve",
     "train",
     "words",
 ]
