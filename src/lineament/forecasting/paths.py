@@ -169,6 +169,30 @@ def deep(
     return Path(*map(np.asarray, zip(*records, strict=True)))
 
 
+def deep_at(W0: Array, target: Array, d: Array, depth: int, times: Array, work: float) -> Array | None:
+    """The maps of the same equation at given times, to four digits, (time, outputs, component).
+
+    Args:
+        W0: as in :func:`deep`, like the arguments that follow.
+        target: W*.
+        d: the variances.
+        depth: N.
+        times: rising, from 0.
+        work: evaluations, times entries of the map, times layers, after which it is given up; the result is then None.
+    """
+    solver = _solver(W0, target, d, depth, float(times[-1]), rtol=1e-5)
+    maps = [W0] * int(np.sum(times <= 0))
+    while solver.status == "running":
+        solver.step()
+        if solver.status == "failed" or solver.nfev * W0.size * depth > work:
+            return None
+        reached = times[len(maps) : int(np.searchsorted(times, solver.t, side="right"))]
+        if len(reached):
+            inside = solver.dense_output()
+            maps += [inside(t).reshape(W0.shape) for t in reached]
+    return np.array(maps)
+
+
 class _Moment(NamedTuple):
     """A path at one time."""
 
@@ -178,7 +202,7 @@ class _Moment(NamedTuple):
     left: Array
 
 
-def _solver(W0: Array, target: Array, d: Array, depth: int, until: float) -> OdeSolver:
+def _solver(W0: Array, target: Array, d: Array, depth: int, until: float, rtol: float = 1e-8) -> OdeSolver:
     """A solver of the equation of the map, not yet begun."""
 
     def velocity(_: float, w: Array) -> Array:
@@ -189,7 +213,7 @@ def _solver(W0: Array, target: Array, d: Array, depth: int, until: float) -> Ode
         return end_to_end.field(W, G, depth).ravel()
 
     method = LSODA if W0.size * depth <= DENSE else DOP853
-    return method(velocity, 0.0, W0.ravel(), until, rtol=1e-8, atol=1e-8 * float(np.abs(W0).max()))
+    return method(velocity, 0.0, W0.ravel(), until, rtol=rtol, atol=rtol * float(np.abs(W0).max()))
 
 
 def _within(solver: OdeSolver, since: float, parts: int) -> Array:

@@ -27,6 +27,7 @@ def to_json(made: Forecast, run: Comparison | None = None, curve: LearningCurve 
         "step_size": made.step_size,
         "steps": made.steps,
         "largest_stable_step_size": made.largest_stable,
+        "settles_below_step_size": made.settles_below,
         "recommended_step_size": made.recommended,
         "explained": made.r2,
         "least_loss": made.floor,
@@ -67,8 +68,13 @@ def _stopping(made: Forecast) -> dict[str, Any] | None:
     if made.stopping is None:
         return None
     names = ("noise", "best", "window", "least", "final", "gain", "within_range", "loss")
-    fields = {name: getattr(made.stopping, name) for name in names}
-    return {**fields, "train_to_the_end": made.stopping.gain < words.SAVES_LITTLE, "advice": words.stop(made)}
+    found, fixed = made.stopping, made.stopping.fixed_design
+    return {
+        **{name: getattr(found, name) for name in (*names, "method", "cross_validated", "error")},
+        "fixed_design": {name: getattr(fixed or found, name) for name in names},
+        "train_to_the_end": found.gain < words.SAVES_LITTLE,
+        "advice": words.stop(made),
+    }
 
 
 def _more_rows(curve: LearningCurve) -> dict[str, Any]:
