@@ -94,7 +94,7 @@ def test_a_step_above_the_stable_one_is_warned_of_not_refused(run):
     stable = json.loads(run("good.npz", "--json")[1])["largest_stable_step_size"]
     code, out, _ = run("good.npz", "--lr", str(2 * stable))
     assert code == 0
-    assert "above the largest stable one" in " ".join(out.split())
+    assert "the largest stable one at the balanced optimum: the forecast ends there" in " ".join(out.split())
 
 
 def test_fewer_rows_than_columns_are_noticed(run):

@@ -101,6 +101,7 @@ VALID: dict[str, dict] = {
     "end_to_end.trajectory_symmetric": {
         "times": [0.0, 0.1], "Ws0": EYE, "gradient": gradient, "rtol": 1e-6, "atol": 1e-9,
     },
+    "jump_times.saddles": {"X": X, "y": Y[:, 0]},
     "kernels.circular_cnn": {"x": X, "y": X, "filter_size": 1, "activation": "relu"},
     "kernels.expansion": {"activation": "erf", "hidden_layers": 1},
     "kernels.infinite": {"x": X, "y": X, "activation": "erf", "hidden_layers": 1},
@@ -178,6 +179,7 @@ VALID: dict[str, dict] = {
     "riccati.prepare": {"rates": [1.0, -1.0], "gaps": [[0.0, 2.0], [-2.0, 0.0]], "overlaps": EYE, "rounding": 1e-15},
     "riccati.square_root": {"t": 1.0, "start": STAIRS},
     "riccati.staircase": {"overlaps": EYE, "rounding": 1e-15, "growing": 1},
+    "silent_alignment.early": {"times": [0.0, 1.0], "W": EYE, "a": [0.1, 0.2], "target": [1.0, 0.5]},
     "singular_flow.singular_flow": {
         "times": [0.0, 0.1], "W0": START, "gradient": gradient, "depth": 2, "method": "LSODA", "rtol": 1e-6, "atol": 1e-9,
     },
@@ -227,6 +229,8 @@ VALID: dict[str, dict] = {
     "critical.critical_frequency": {"predictions": [[0, 1], [1, 1]], "labels": [1, 1], "frequencies": [0.0, 1.0]},
     "critical.critical_pc": {"predictions": [[0, 1], [1, 1]], "labels": [1, 1], "sizes": [1.0, 2.0]},
     "critical.linear_predictions": {"weights": TARGET, "coordinates": X, "sizes": (1, 2), "offset": [0.0, 0.0]},
+    "jumps.jump_times": {"times": [0.0, 1.0], "path": ONE, "points": EYE},
+    "jumps.share_along": {"W": EYE, "direction": [1.0, 0.5]},
     "neighbours.neighbours": {"features": X, "k": 2},
     "order.accessibility": {"correct": np.ones((1, 1, 3), bool)},
     "order.constancy": {
