@@ -33,32 +33,33 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     one it comes from.
     """
     rng = generator(key)
-    gaps = np.zeros((settings.problems, len(settings.decades)))
+    gaps: list[np.ndarray] = []  # of every jump of every problem, (start,)
     away, shown = 0.0, None
-    for i in range(settings.problems):
+    for _ in range(settings.problems):
         X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
         expected = jump_times.saddles(X, y)
         runs = [_run(X, y, 10.0**-decades, 1.1 * float(expected.times[-1])) for decades in settings.decades]
         found = [jumps.jump_times(time, path, expected.points) for time, path in runs]
-        gaps[i] = [np.abs(each / expected.times - 1).max() for each in found]
+        gaps += list(np.abs(np.array(found) / expected.times - 1).T)
         time, path = runs[-1]
         rests = path[np.searchsorted(time, (found[-1][:-1] + found[-1][1:]) / 2)]
         size = np.linalg.norm(expected.points[-1])
         away = max(away, float(np.max(np.linalg.norm(rests - expected.points[1:-1], axis=1) / size, initial=0.0)))
         shown = shown or (time, path, expected)
     logs = np.log(10) * np.array(settings.decades)
-    fall, _ = slope(logs, gaps.mean(axis=0))
+    middle, worst = np.median(gaps, axis=0), float(np.max(gaps, axis=0)[-1])
+    fall, _ = slope(logs, middle)
     assert shown is not None
     return Evidence(
         checks=[
-            at_most("worst relative gap of a jump time at the smallest start", gaps[:, -1].max(), 0.1, ORDER),
+            at_most("worst relative gap of a jump time at the smallest start", worst, 0.1, ORDER),
             within(
-                "exponent of the mean gap in ln(1/α)", fall, -1.25, -0.75, f"{ORDER}: the gap falls as its inverse"
+                "exponent of the median gap in ln(1/α)", fall, -1.25, -0.75, f"{ORDER}: the gap falls as its inverse"
             ),
         ],
         numbers={
             "problems": float(settings.problems),
-            "mean gap at the largest start": float(gaps[:, 0].mean()),
+            "median gap at the largest start": float(middle[0]),
             "worst distance from a saddle midway between jumps, as a share of the solution": away,
         },
         settings={"rows, features": (ROWS, FEATURES)},
@@ -69,7 +70,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "optimiser": "gradient flow",
             "measure": "first time nearer to the next saddle than to the last, over ½ ln(1/α)",
         },
-        figure=_figure(shown, logs, gaps),
+        figure=_figure(shown, logs, middle, worst),
     )
 
 
@@ -86,7 +87,7 @@ def _run(X: np.ndarray, y: np.ndarray, start: float, until: float) -> tuple[np.n
 
 
 def _figure(
-    shown: tuple[np.ndarray, np.ndarray, jump_times.Saddles], logs: np.ndarray, gaps: np.ndarray
+    shown: tuple[np.ndarray, np.ndarray, jump_times.Saddles], logs: np.ndarray, fall: np.ndarray, worst: float
 ) -> fig.Figure:
     time, path, expected = shown
     some = slice(None, None, max(1, len(time) // 600))
@@ -96,13 +97,12 @@ def _figure(
     marks = [fig.measured(time[some], path[some, k], f"β{k + 1}", k) for k in range(FEATURES)]
     marks += [fig.theory(begins, held[: len(begins), k], "limit") for k in range(FEATURES)]
     left = fig.Panel(tuple(marks), "time / ½ ln(1/α)", "β", "From saddle to saddle")
-    fall = gaps.mean(axis=0)
     right = fig.Panel(
-        (fig.points(logs, fall, "mean gap"), fig.reference(logs, fall[-1] * logs[-1] / logs, "slope −1")),
+        (fig.points(logs, fall, "median gap"), fig.reference(logs, fall[-1] * logs[-1] / logs, "slope −1")),
         "ln(1/α)", "relative gap of jump times", "The gap falls as 1/ln(1/α)", "log", "log",
     )  # fmt: skip
     return fig.Figure(
         (left, right),
-        f"A diagonal network jumps when the limit says: at the smallest start within {100 * gaps[:, -1].max():.1f} %.",
+        f"A diagonal network jumps when the limit says: at the smallest start within {100 * worst:.1f} %.",
         2,
     )
