@@ -9,9 +9,10 @@ Array = NDArray[np.float64]
 
 
 def jump_times(times: ArrayLike, path: ArrayLike, points: ArrayLike) -> Array:
-    """When a path, coming from each point, is first nearer to the next, (points − 1,); infinity if never.
+    """When a path that rests at one point after the other leaves each for the next, (points − 1,); infinity if never.
 
-    A jump is looked for after the jump before: a path that has not come to a point yet may be nearer to a later one.
+    It is the last time at which it is nearer to the point than to the next, before it leaves that. Looked for from the
+    end: on its way to a point a path may pass near a later one, or not have come to it yet.
 
     Args:
         times: rising, (time,).
@@ -27,13 +28,13 @@ def jump_times(times: ArrayLike, path: ArrayLike, points: ArrayLike) -> Array:
         raise ValueError(f"points must be at least two of {seen.shape[1]} coordinates; got shape {rests.shape}")
     distance = np.linalg.norm(seen[:, None, :] - rests, axis=2)
     nearer = distance[:, 1:] < distance[:, :-1]
-    found, since = np.full(nearer.shape[1], np.inf), 0
-    for p in range(len(found)):
-        later = np.flatnonzero(nearer[since:, p])
-        if len(later) == 0:
-            break
-        since += int(later[0])
-        found[p] = clock[since]
+    found, until = np.full(nearer.shape[1], np.inf), len(clock)
+    for p in reversed(range(len(found))):
+        away = np.flatnonzero(~nearer[:until, p])
+        if len(away) == until:  # it has not come to the next point
+            continue
+        until = int(away[-1]) + 1 if len(away) else 0
+        found[p] = clock[until]
     return found
 
 

@@ -29,8 +29,7 @@ class Settings(NamedTuple):
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Flow of diagonal networks β = w₊² − w₋² from w± = α on random least-squares problems.
 
-    A jump is measured as the first time, after the last jump, at which the map is nearer to the next saddle than to the
-    one it comes from.
+    A jump is measured as the last time at which the map is nearer to a saddle than to the next.
     """
     rng = generator(key)
     gaps: list[np.ndarray] = []  # of every jump of every problem, (start,)
@@ -68,7 +67,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "data": f"{ROWS} Gaussian rows, Gaussian labels",
             "start": f"w± = α from 1e-{settings.decades[0]} to 1e-{settings.decades[-1]}",
             "optimiser": "gradient flow",
-            "measure": "first time nearer to the next saddle than to the last, over ½ ln(1/α)",
+            "measure": "last time nearer to a saddle than to the next, over ½ ln(1/α)",
         },
         figure=_figure(shown, logs, middle, worst),
     )
