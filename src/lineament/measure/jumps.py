@@ -23,7 +23,7 @@ def jump_times(times: ArrayLike, path: ArrayLike, points: ArrayLike) -> Array:
     seen = arguments.matrix("path", path)
     rests = arguments.matrix("points", points)
     if len(seen) != len(clock):
-        raise ValueError(f"path must have a row for each of {len(clock)} times; got shape {seen.shape}")
+        raise ValueError(f"path must be of {len(clock)} rows, one for each time; got shape {seen.shape}")
     if len(rests) < 2 or rests.shape[1] != seen.shape[1]:
         raise ValueError(f"points must be at least two of {seen.shape[1]} coordinates; got shape {rests.shape}")
     distance = np.linalg.norm(seen[:, None, :] - rests, axis=2)
