@@ -284,7 +284,7 @@ def functions_of(module) -> set[str]:
 
 def test_every_public_function_is_in_the_table():
     modules = [getattr(theory, name) for name in theory.__all__]
-    modules += [measure.agreement, measure.critical, measure.neighbours, measure.order, neurons]
+    modules += [measure.agreement, measure.critical, measure.jumps, measure.neighbours, measure.order, neurons]
     public = set().union(*(functions_of(module) for module in modules))
     listed = {name for name in VALID if "(" not in name and name.split(".")[0] not in (*OBJECTS, "measure")}
     assert public - listed == set()
