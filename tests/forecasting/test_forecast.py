@@ -274,7 +274,7 @@ def test_step_size_and_range_follow_what_is_asked_for():
     halved = forecast(X, y, step_size=free.step_size / 2)
     assert halved.steps == pytest.approx(2 * free.steps, abs=1)
     assert any(
-        "above the largest stable" in notice for notice in forecast(X, y, step_size=3 * free.largest_stable).notices
+        "the forecast ends there" in notice for notice in forecast(X, y, step_size=3 * free.largest_stable).notices
     )
 
 
