@@ -50,6 +50,19 @@ def test_a_table_in_the_terminal(run):
     assert "covariance of full rank  yes" in out
 
 
+def test_more_rows_are_told_in_the_terminal_in_json_and_on_the_page(run, tmp_path):
+    code, out, err = run("good.csv", "--more-rows", "--out", ".")
+    assert (code, err) == (0, "")
+    assert "Double the rows (40 → 80): test error" in out
+    page = (tmp_path / "forecast.html").read_text()
+    assert "Would more rows help?" in page
+    assert "--more-rows" in page
+    told = json.loads(run("good.csv", "--more-rows", "--json")[1])["more_rows"]
+    assert [step["rows"] for step in told["steps"]] == [40, 80, 160]
+    code, _, err = run("words.csv", "--more-rows")
+    assert (code, "at least 40 complete rows" in err) == (2, True)
+
+
 def test_names_files_and_columns_lead_to_the_same_forecast(run):
     from_csv, from_npz = (json.loads(run(name, "--json")[1]) for name in ("good.csv", "good.npz"))
     assert from_csv["curve"]["loss"] == pytest.approx(from_npz["curve"]["loss"], rel=1e-6)
@@ -81,7 +94,7 @@ def test_a_step_above_the_stable_one_is_warned_of_not_refused(run):
     stable = json.loads(run("good.npz", "--json")[1])["largest_stable_step_size"]
     code, out, _ = run("good.npz", "--lr", str(2 * stable))
     assert code == 0
-    assert "above the largest stable one" in " ".join(out.split())
+    assert "the largest stable one at the balanced optimum: the forecast ends there" in " ".join(out.split())
 
 
 def test_fewer_rows_than_columns_are_noticed(run):

@@ -101,6 +101,7 @@ VALID: dict[str, dict] = {
     "end_to_end.trajectory_symmetric": {
         "times": [0.0, 0.1], "Ws0": EYE, "gradient": gradient, "rtol": 1e-6, "atol": 1e-9,
     },
+    "jump_times.saddles": {"X": X, "y": Y[:, 0]},
     "kernels.circular_cnn": {"x": X, "y": X, "filter_size": 1, "activation": "relu"},
     "kernels.expansion": {"activation": "erf", "hidden_layers": 1},
     "kernels.infinite": {"x": X, "y": X, "activation": "erf", "hidden_layers": 1},
@@ -118,9 +119,17 @@ VALID: dict[str, dict] = {
     "landscape.objective_hvp": {"layers": [EYE, ONE], "directions": [EYE, EYE], "gradient": gradient, "hvp": hvp},
     "landscape.products": {"layers": [EYE, ONE]},
     "landscape.unflatten": {"vector": [1.0, 2.0, 3.0, 4.0], "like": [EYE]},
+    "large_steps.advance": {"x": 0.5, "ratio": 1.1, "depth": 2.0},
+    "large_steps.largest_cycle": {"depth": 2.0},
+    "large_steps.multiplier": {"ratio": 1.1, "depth": 2.0},
+    "large_steps.two_cycle": {"ratio": 1.1, "depth": 2.0},
     "layers.balanced": {"W": TARGET, "widths": (2, 2, 2)},
     "layers.product": {"layers": [EYE, ONE]},
     "layers.unbalancedness": {"layers": [EYE, ONE]},
+    "learning_curves.effective_ridge": {"n": 5.0, "eigenvalues": [1.0, 0.5], "ridge": 0.1},
+    "learning_curves.expected_errors": {
+        "n": 5.0, "eigenvalues": [1.0, 0.5], "coefficients": [1.0, 1.0], "noise": 0.1, "ridge": 0.1,
+    },
     "linearised.descend": {
         "steps": [0.0, 3.0], "kernel": EYE, "y": ONE, "step_size": 0.1, "momentum": 0.5, "cross": ONE, "ridge": 0.1,
     },
@@ -186,6 +195,7 @@ VALID: dict[str, dict] = {
     "riccati.prepare": {"rates": [1.0, -1.0], "gaps": [[0.0, 2.0], [-2.0, 0.0]], "overlaps": EYE, "rounding": 1e-15},
     "riccati.square_root": {"t": 1.0, "start": STAIRS},
     "riccati.staircase": {"overlaps": EYE, "rounding": 1e-15, "growing": 1},
+    "silent_alignment.early": {"times": [0.0, 1.0], "W": EYE, "a": [0.1, 0.2], "target": [1.0, 0.5]},
     "singular_flow.singular_flow": {
         "times": [0.0, 0.1], "W0": START, "gradient": gradient, "depth": 2, "method": "LSODA", "rtol": 1e-6, "atol": 1e-9,
     },
@@ -235,6 +245,8 @@ VALID: dict[str, dict] = {
     "critical.critical_frequency": {"predictions": [[0, 1], [1, 1]], "labels": [1, 1], "frequencies": [0.0, 1.0]},
     "critical.critical_pc": {"predictions": [[0, 1], [1, 1]], "labels": [1, 1], "sizes": [1.0, 2.0]},
     "critical.linear_predictions": {"weights": TARGET, "coordinates": X, "sizes": (1, 2), "offset": [0.0, 0.0]},
+    "jumps.jump_times": {"times": [0.0, 1.0], "path": ONE, "points": EYE},
+    "jumps.share_along": {"W": EYE, "direction": [1.0, 0.5]},
     "neighbours.neighbours": {"features": X, "k": 2},
     "order.accessibility": {"correct": np.ones((1, 1, 3), bool)},
     "order.constancy": {
@@ -288,7 +300,7 @@ def functions_of(module) -> set[str]:
 
 def test_every_public_function_is_in_the_table():
     modules = [getattr(theory, name) for name in theory.__all__]
-    modules += [measure.agreement, measure.critical, measure.neighbours, measure.order, neurons]
+    modules += [measure.agreement, measure.critical, measure.jumps, measure.neighbours, measure.order, neurons]
     public = set().union(*(functions_of(module) for module in modules))
     listed = {name for name in VALID if "(" not in name and name.split(".")[0] not in (*OBJECTS, "measure")}
     assert public - listed == set()

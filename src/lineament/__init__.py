@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
     from .execution.reproduce import reproduce
-    from .forecasting import forecast, forecast_network
+    from .forecasting import forecast, forecast_network, learning_curve
     from .linearisation import linearise
     from .problems.base import AbstractProblem
     from .report import plot
@@ -47,6 +47,7 @@ _NAMES = {
     "forecast": "lineament.forecasting",
     "forecast_network": "lineament.forecasting",
     "linearise": "lineament.linearisation",
+    "learning_curve": "lineament.forecasting",
     "reproduce": "lineament.execution.reproduce",
 }
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ __all__ = [
     "flow",
     "forecast",
     "forecast_network",
+    "learning_curve",
     "linearise",
     "measure",
     "models",

@@ -213,7 +213,7 @@ def test_one_layer_stops_as_the_theory_of_early_stopping_says():
     assert found.final == pytest.approx(0.5 * (2 * noise * (1 + 1 / n) + best.final), rel=1e-12)
 
 
-def test_the_expected_test_loss_is_what_fresh_examples_show():
+def test_the_loss_of_a_fixed_design_is_that_on_new_inputs_of_the_sample_covariance():
     rng = np.random.default_rng(3)
     p, n, noise = 12, 40, 2.0
     truth = rng.standard_normal(p) * 0.3
@@ -224,7 +224,7 @@ def test_the_expected_test_loss_is_what_fresh_examples_show():
         made = forecast(X, y, depth=1, start_scale=1e-9, standardise=False, steps=60, step_size=0.05)
         last = np.linalg.lstsq(X - X.mean(0), y - y.mean(), rcond=None)[0]
         w = (made.path.share[-1] * (made.directions.T @ last)) @ made.directions.T
-        forecasts.append([made.stopping.loss[-1], made.stopping.noise])
+        forecasts.append([made.stopping.fixed_design.loss[-1], made.stopping.noise])
         # The error on new inputs of the sample's own covariance, which is what is forecast.
         losses.append(0.5 * (noise**2 * (1 + 1 / n) + (w - truth) @ made.moments.sxx @ (w - truth)))
     told, noise_told = np.mean(forecasts, axis=0)
@@ -292,7 +292,7 @@ def test_step_size_and_range_follow_what_is_asked_for():
     halved = forecast(X, y, step_size=free.step_size / 2)
     assert halved.steps == pytest.approx(2 * free.steps, abs=1)
     assert any(
-        "above the largest stable" in notice for notice in forecast(X, y, step_size=3 * free.largest_stable).notices
+        "the forecast ends there" in notice for notice in forecast(X, y, step_size=3 * free.largest_stable).notices
     )
 
 

@@ -40,7 +40,8 @@ def test_the_repr_of_a_long_name_is_short():
 def test_the_sentences_are_those_of_the_words(run):
     made = run.forecast
     assert made.sentences == tuple(
-        part(made) for part in (words.data, words.step_size, words.pace, words.first, words.order, words.stop)
+        part(made)
+        for part in (words.data, words.step_size, words.pace, words.first, words.order, words.stop, words.test_loss)
     )
     assert run.sentences[:-1] == made.sentences
     assert run.sentences[-1] == f"Trained: holds. {words.comparison(run)}"

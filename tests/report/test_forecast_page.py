@@ -117,7 +117,7 @@ def test_a_diverged_run_and_an_unfinished_plateau_are_drawn(tmp_path):
     run = train(diverging)
     page = Page(forecast_page.write(tmp_path, diverging, run))
     assert "Training diverged at step" in page.text
-    assert "descent will not settle" in page.text
+    assert "descent ends in a cycle of two or more maps, or diverges" in page.text
     assert "not at this step size" in page.text
     assert "differs" in page.text
     assert (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from . import atlas, cite, claims, data, explore, forecast, reproduce, show
+from . import atlas, cite, claims, data, explore, forecast, reproduce, scoreboard, show
 from .app import INTERRUPTED, app
 
 __all__ = ["app", "main"]
@@ -18,6 +18,7 @@ app.command()(show.show)
 app.command()(reproduce.reproduce)
 app.command()(atlas.atlas)
 app.command()(forecast.forecast)
+app.command()(scoreboard.scoreboard)
 app.command()(explore.explore)
 app.add_typer(data.sets, name="data")
 app.command()(cite.cite)

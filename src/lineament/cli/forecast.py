@@ -63,6 +63,9 @@ def forecast(
         Loss | None, typer.Option(help="Loss of mlp.", show_default="cross-entropy for classes, square for numbers")
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Train the network too, and compare.")] = False,
+    more_rows: Annotated[
+        bool, typer.Option("--more-rows", help="Say whether more rows would help a linear fit, and how much.")
+    ] = False,
     seed: SeedOption = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page with figures, and JSON, here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
@@ -112,14 +115,22 @@ def forecast(
             run = train_network(made)
         except ValueError as error:
             refuse("--steps", str(error))
+    curve = None
+    if more_rows:
+        from lineament.forecasting.learning_curve import from_moments
+
+        try:
+            curve = from_moments(made.moments, made.name, seed=seed)
+        except ValueError as error:
+            refuse("--more-rows", str(error))
     if as_json:
         from lineament.report import forecast_json
 
-        typer.echo(forecast_json.to_json(made, run))
+        typer.echo(forecast_json.to_json(made, run, curve))
     else:
         from lineament.report import forecast_console
 
-        forecast_console.show(made, run)
+        forecast_console.show(made, run, curve)
     if out is not None:
         from lineament.report import forecast_page
 
@@ -130,8 +141,8 @@ def forecast(
         }
         named |= {"impute": "median" if impute else None, "scale-target": scale_target, "depth": depth}
         named |= {"start": start, "lr": lr, "steps": steps, "whiten": whiten}
-        named |= {"classes": classes, "train": train, "seed": seed}
-        page = forecast_page.write(out, made, run, forecast_page.command_line(data, named))
+        named |= {"classes": classes, "train": train, "more-rows": more_rows, "seed": seed}
+        page = forecast_page.write(out, made, run, forecast_page.command_line(data, named), curve)
         if not as_json:
             typer.echo(page)
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import words
 from .compare import Comparison, train
+from .curve_result import LearningCurve
 from .forecast import forecast, forecast_table
+from .learning_curve import learning_curve
 from .moments import Moments, gather
 from .premises import Premise
 from .result import Component, Forecast, Phase
@@ -31,6 +33,7 @@ __all__ = [
     "Comparison",
     "Component",
     "Forecast",
+    "LearningCurve",
     "Moments",
     "NetworkComparison",
     "NetworkForecast",
@@ -42,6 +45,7 @@ __all__ = [
     "forecast_network_table",
     "forecast_table",
     "gather",
+    "learning_curve",
     "network_words",
     "train",
     "train_network",

@@ -1,17 +1,16 @@
 """The components of a forecast: what each is made of, what it explains, when it is learnt, and what comes next."""
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lineament.theory import phases
-from lineament.theory.layers import ROUNDING
 
 from .moments import Moments
 from .paths import DONE, MATTERS, Path, first_passage
 from .result import Component, Phase
+from .task import Modes, strengths
 
 Array = NDArray[np.float64]
 
@@ -20,19 +19,6 @@ BEGUN, HALF = 0.1, 0.5
 
 NAMED = 3
 """Features and outputs that are named for each component."""
-
-
-class Modes(NamedTuple):
-    """The singular value decomposition of the target on whitened inputs."""
-
-    U: Array
-    s: Array
-    Vt: Array
-
-
-def strengths(modes: Modes) -> Array:
-    """The singular values that are not rounding; the target has so many modes."""
-    return modes.s[modes.s > ROUNDING * max(modes.U.shape[0], modes.Vt.shape[1]) * modes.s[0]]
 
 
 def components(

@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from lineament.core import arguments
 from lineament.data import tables
-from lineament.theory.layers import ROUNDING
 
-from . import components, paths
-from .components import Modes
+from . import components, paths, words
+from .held_out import held_out
 from .moments import Moments, gather
 from .premises import premises
 from .result import Forecast
-from .stability import sharpness
-from .stopping import Stopping, stopping
+from .stability import flattest, sharpness
+from .stopping import Stopping, on_new_rows, stopping
+from .task import Task, aligned, strengths, task_of
 
 Array = NDArray[np.float64]
 
@@ -114,9 +114,9 @@ def forecast_table(
         table.chunks(), table.features, table.targets, classes=classes, standardise=standardise,
         scale_target=scale_target, seed=seed,
     )  # fmt: skip
-    task = _task(moments, whiten)
+    task = task_of(moments, whiten)
     _refuse_start(asked, task)
-    W0 = asked.start_scale * (_orthonormal(task.target.shape, seed) if task.modes is None else _aligned(task.modes))
+    W0 = asked.start_scale * (_orthonormal(task.target.shape, seed) if task.modes is None else aligned(task.modes))
     largest = 2 / sharpness(task.target, task.d, depth)
     # A start larger than the target is sharper than the optimum, and the first steps must be small for it.
     recommended = CAREFUL * min(largest, 2 / sharpness(W0, task.d, depth))
@@ -134,6 +134,7 @@ def forecast_table(
         step_size=eta,
         steps=asked.steps or max(1, ceil(path.time[-1] / eta)),
         largest_stable=largest,
+        settles_below=2 / flattest(task.target, task.d, depth),
         recommended=recommended,
         directions=task.V,
         variances=task.d,
@@ -143,7 +144,7 @@ def forecast_table(
         floor=task.floor,
         components=parts,
         phases=components.phases_of(parts, depth, whiten),
-        stopping=_stopping(moments, path, task),
+        stopping=_stopping(moments, path, task, W0, asked, seed),
         premises=premises(W0, task.target, task.d, task.syx, depth, moments, task.V if whiten else None),
         notices=(),
     )
@@ -169,39 +170,16 @@ def _settings(depth: int, start_scale: float, step_size: float | None, steps: in
     )
 
 
-class _Task(NamedTuple):
-    """What is to be learnt, in principal components of the inputs, or in whitened ones."""
-
-    d: Array
-    V: Array
-    syx: Array
-    target: Array
-    floor: float
-    modes: Modes | None
-
-
-def _task(moments: Moments, whiten: bool) -> _Task:
-    d, V = _spectrum(moments.sxx)
-    syx = moments.syx @ V
-    target = syx / d
-    floor = max(0.5 * float(np.trace(moments.syy) - np.sum(syx * target)), 0.0)
-    if not whiten:
-        return _Task(d, V, syx, target, floor, None)
-    root = np.sqrt(d)
-    modes = Modes(*np.linalg.svd(target * root, full_matrices=False))
-    return _Task(np.ones_like(d), V / root, syx / root, target * root, floor, modes)
-
-
-def _path(task: _Task, W0: Array, asked: _Settings, *, until: float | None, longest: float) -> paths.Path:
+def _path(task: Task, W0: Array, asked: _Settings, *, until: float | None, longest: float) -> paths.Path:
     limits: dict[str, Any] = {"until": until, "enough": ENOUGH, "longest": longest}
     if task.modes is not None:
-        return paths.whitened(asked.start_scale, components.strengths(task.modes), asked.depth, **limits)
+        return paths.whitened(asked.start_scale, strengths(task.modes), asked.depth, **limits)
     if asked.depth == 1:
         return paths.one_layer(W0, task.target, task.d, **limits)
     return paths.deep(W0, task.target, task.d, asked.depth, **limits)
 
 
-def _refuse_start(asked: _Settings, task: _Task) -> None:
+def _refuse_start(asked: _Settings, task: Task) -> None:
     most = WIDEST * float(np.linalg.norm(task.target, 2))
     if asked.start_scale > most:
         raise ValueError(f"start_scale must be at most {most:.3g} for this table; got {asked.start_scale:g}")
@@ -222,33 +200,26 @@ def _refuse_step_size(asked: _Settings, largest: float, recommended: float) -> N
         )
 
 
-def _spectrum(sxx: Array) -> tuple[Array, Array]:
-    """Variances in falling order and directions, without those that the data do not reach.
-
-    Every direction has the sign that makes its largest entry positive, so that the same data tell the same story.
-    """
-    d, V = np.linalg.eigh(sxx)
-    d, V = d[::-1], V[:, ::-1]
-    seen = d > ROUNDING * len(d) * d[0]
-    d, V = d[seen], V[:, seen]
-    largest = np.take_along_axis(V, np.argmax(np.abs(V), axis=0)[None, :], axis=0)
-    return d, V * np.sign(largest)
-
-
 def _orthonormal(shape: tuple[int, int], seed: int) -> Array:
     """A uniformly random map all of whose singular values are 1."""
     U, _, Vt = np.linalg.svd(np.random.default_rng(seed).standard_normal(shape), full_matrices=False)
     return U @ Vt
 
 
-def _aligned(modes: Modes) -> Array:
-    """The map with the target's singular directions and all its values 1, on the modes that the target has."""
-    U, s, Vt = modes
-    return (U * (s > ROUNDING * max(U.shape[0], Vt.shape[1]) * s[0])) @ Vt
-
-
-def _stopping(moments: Moments, path: paths.Path, task: _Task) -> Stopping | None:
+def _stopping(
+    moments: Moments, path: paths.Path, task: Task, W0: Array, asked: _Settings, seed: int
+) -> Stopping | None:
     """When to stop, where there are examples left over to estimate the noise from."""
+    fixed = _fixed_design(moments, path, task)
+    if fixed is None:
+        return None
+    start = asked.start_scale if task.modes is not None else W0 @ task.V.T
+    found = held_out(moments, start, asked.depth, path.time, seed)
+    return fixed if found is None else on_new_rows(path.time, fixed, found)
+
+
+def _fixed_design(moments: Moments, path: paths.Path, task: Task) -> Stopping | None:
+    """When to stop where new rows have the inputs of the table."""
     d, target = task.d, task.target
     freedom = moments.rows - 1 - len(d)
     if freedom < 1:
@@ -287,10 +258,7 @@ def notices(made: Forecast) -> list[str]:
     if unseen:
         told.append(f"{unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.")
     if made.step_size > made.largest_stable:
-        told.append(
-            f"The step size {made.step_size:.3g} is above the largest stable one, {made.largest_stable:.3g}: descent "
-            f"will not settle. Recommended: {made.recommended:.3g}."
-        )
+        told.append(f"{words.beyond(made)} Recommended: {made.recommended:.3g}.")
     elif made.step_size > 4 * made.recommended:
         share = f"{100 * made.step_size / made.largest_stable:.0f} %"
         told.append(

@@ -53,6 +53,7 @@ class Moments:
         syx: covariance of outputs and scaled features, (outputs, columns).
         syy: covariance of the outputs, (outputs, outputs).
         sample: centred and scaled features of some examples, (at most `KEPT`, columns).
+        sample_targets: the centred outputs of the same examples, (at most `KEPT`, outputs).
     """
 
     rows: int
@@ -69,6 +70,7 @@ class Moments:
     syx: Array
     syy: Array
     sample: Array
+    sample_targets: Array
 
 
 @dataclass
@@ -94,6 +96,7 @@ class _Sums:
         if more > 0:
             self.mean = np.pad(self.mean, (0, more))
             self.second = np.pad(self.second, ((0, more), (0, more)))
+            self.kept = np.pad(self.kept, ((0, 0), (0, more)))
 
     def add(self, Z: Array, rng: np.random.Generator) -> None:
         """Combine with a block of rows."""
@@ -103,17 +106,17 @@ class _Sums:
         step = mean - self.mean
         self.second += centred.T @ centred + np.outer(step, step) * (self.n * m / (self.n + m))
         self.mean = self.mean + step * (m / (self.n + m))
-        self._keep(Z[:, : self.inputs], rng)
+        self._keep(Z, rng)
         self.n += m
 
-    def _keep(self, X: Array, rng: np.random.Generator) -> None:
+    def _keep(self, Z: Array, rng: np.random.Generator) -> None:
         """Reservoir sampling: every row of the stream ends up among those kept with the same probability."""
         left = max(0, KEPT - self.n)
-        self.kept = np.concatenate([self.kept, X[:left]])
-        if len(X) > left:
-            place = rng.integers(0, np.arange(self.n + left, self.n + len(X)) + 1)
+        self.kept = np.concatenate([self.kept, Z[:left]])
+        if len(Z) > left:
+            place = rng.integers(0, np.arange(self.n + left, self.n + len(Z)) + 1)
             chosen = np.flatnonzero(place < KEPT)
-            self.kept[place[chosen]] = X[left + chosen]
+            self.kept[place[chosen]] = Z[left + chosen]
 
 
 def gather(
@@ -271,6 +274,7 @@ def _summary(
         syx=covariance[np.ix_(order, np.asarray(keep))] / np.outer(target_scale, scale),
         syy=covariance[np.ix_(order, order)] / np.outer(target_scale, target_scale),
         sample=(sums.kept[:, keep] - sums.mean[keep]) / scale,
+        sample_targets=(sums.kept[:, order] - sums.mean[order]) / target_scale,
     )
 
 

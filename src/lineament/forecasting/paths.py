@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import DOP853, LSODA
+from scipy.integrate import DOP853, LSODA, OdeSolver
 from scipy.optimize import brentq
 
 from lineament.theory import end_to_end, modes, units
@@ -143,9 +143,7 @@ def deep(
         enough: the share of what can be learnt that is enough, in loss.
         longest: never go on beyond this time.
     """
-    velocity = _velocity(W0.shape, target, d, depth)
-    method = LSODA if W0.size * depth <= DENSE else DOP853
-    solver = method(velocity, 0.0, W0.ravel(), until or longest, rtol=1e-8, atol=1e-8 * float(np.abs(W0).max()))
+    solver, velocity = _solver(W0, target, d, depth, until or longest)
     mattering, heavy = _explain(MATTERS, target, d), _explain(HEAVY, target, d)
     look = lambda t, w: Moment(t, *shares(w.reshape(W0.shape), target, d))  # noqa: E731
     goal = (1 - enough) * look(0.0, W0).left
@@ -165,6 +163,39 @@ def deep(
     first = FINE * float(np.abs(W0).max()) / pace if pace > 0 else inf
     records = follow(solver, look, heavy, FINE, first, None if until else ahead, tried)
     return Path(*map(np.asarray, zip(*records, strict=True)))
+
+
+def deep_at(W0: Array, target: Array, d: Array, depth: int, times: Array, work: float) -> Array | None:
+    """The maps of the same equation at given times, to four digits, (time, outputs, component).
+
+    Args:
+        W0: as in :func:`deep`, like the arguments that follow.
+        target: W*.
+        d: the variances.
+        depth: N.
+        times: rising, from 0.
+        work: evaluations, times entries of the map, times layers, after which it is given up; the result is then None.
+    """
+    solver, _ = _solver(W0, target, d, depth, float(times[-1]), rtol=1e-5)
+    maps = [W0] * int(np.sum(times <= 0))
+    while solver.status == "running":
+        solver.step()
+        if solver.status == "failed" or solver.nfev * W0.size * depth > work:
+            return None
+        reached = times[len(maps) : int(np.searchsorted(times, solver.t, side="right"))]
+        if len(reached):
+            inside = solver.dense_output()
+            maps += [inside(t).reshape(W0.shape) for t in reached]
+    return np.array(maps)
+
+
+def _solver(
+    W0: Array, target: Array, d: Array, depth: int, until: float, rtol: float = 1e-8
+) -> tuple[OdeSolver, Callable[[float, Array], Array]]:
+    """A solver of the equation of the map, not yet begun, and the equation."""
+    velocity = _velocity(W0.shape, target, d, depth)
+    method = LSODA if W0.size * depth <= DENSE else DOP853
+    return method(velocity, 0.0, W0.ravel(), until, rtol=rtol, atol=rtol * float(np.abs(W0).max())), velocity
 
 
 def _velocity(shape: tuple[int, ...], target: Array, d: Array, depth: int) -> Callable[[float, Array], Array]:

@@ -73,7 +73,8 @@ class Forecast(Shown):
         whiten: whether inputs are whitened.
         step_size: η, given or recommended.
         steps: the number of steps in the range of the forecast.
-        largest_stable: 2/λmax at the optimum.
+        largest_stable: 2/λmax at the balanced optimum; beyond it the forecast ends.
+        settles_below: 2/λmax at the flattest optimum that scaling the layers leads to; up to it descent can still settle.
         recommended: a twentieth of that, or of the same at the start where that is sharper.
         directions: from a feature vector to the inputs of components, (columns, component); orthonormal columns, or
             those divided by standard deviations where inputs are whitened.
@@ -98,6 +99,7 @@ class Forecast(Shown):
     step_size: float
     steps: int
     largest_stable: float
+    settles_below: float
     recommended: float
     directions: Array
     variances: Array

@@ -4,14 +4,18 @@ Least squares on n examples misses the truth by noise. If component j is learnt 
 excess risk is (1 − g_j)² s_j + g_j² v_j, where v_j is the variance of what least squares learns there and s_j the signal.
 Least squares sees s_j + v_j, so s_j is estimated by what it sees, less v_j: for fixed shares the sum is unbiased
 (Mallows' C_p). At depth one it is the forecast of :mod:`lineament.theory.early_stopping`; at larger depths the shares
-themselves depend on the sample, which is disregarded, and so is the difference of a test covariance from the sample's.
+themselves depend on the sample, which is disregarded, and so is the difference of a test covariance from the sample's:
+this estimate is for new labels of the table's own inputs (a fixed design), and too low for new rows when there are few
+rows for each column. For those rows of the table are held out (:mod:`.held_out`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .held_out import HeldOut
 from .paths import Path
 
 Array = NDArray[np.float64]
@@ -23,18 +27,26 @@ NO_RISE = 1e-3
 """A rise of the expected test loss by less than this share is none."""
 
 
+Method = Literal["leave-one-out", "cross-validation", "fixed design"]
+
+
 @dataclass(frozen=True, eq=False)
 class Stopping:
     """When the expected test loss is least.
 
     Attributes:
         noise: residual variance, summed over outputs, on n − 1 − (components) degrees of freedom.
-        loss: expected test loss ½E‖Wx − y‖² at the times of the path.
+        loss: expected test loss ½E‖Wx − y‖² on new rows at the times of the path.
         best: the time at which it is least; infinity if it never rises.
         window: first and last time around the best at which it is within 5 % of least; infinity for "to the end".
         least: its least value.
         final: its value when everything is learnt.
         within_range: false where the loss still falls at the end of the path, but will rise beyond it.
+        method: where the loss comes from: rows left out one by one, rows left out in tenths, or the formula for a fixed
+            design, where the table is too wide to hold rows out.
+        cross_validated: the loss on tenths of the rows that were left out, as a check; None as before.
+        error: the standard error of that loss, at every time; None as before.
+        fixed_design: the same for new labels of the table's own inputs; None where it is that.
     """
 
     noise: float
@@ -44,6 +56,10 @@ class Stopping:
     least: float
     final: float
     within_range: bool
+    method: Method = "fixed design"
+    cross_validated: Array | None = None
+    error: Array | None = None
+    fixed_design: "Stopping | None" = None
 
     @property
     def gain(self) -> float:
@@ -64,17 +80,36 @@ def stopping(path: Path, seen: Array, variance: Array, noise: float, n: int) -> 
     g = path.share
     excess = (1 - g) ** 2 @ (seen - variance) + g**2 @ variance + path.spill
     floor = noise * (1 + 1 / n)  # the mean of the target is estimated too
-    loss, final = 0.5 * (floor + excess), 0.5 * (floor + float(np.sum(variance)))
+    return _read(path.time, 0.5 * (floor + excess), 0.5 * (floor + float(np.sum(variance))), noise)
+
+
+def on_new_rows(time: Array, fixed: Stopping, found: HeldOut) -> Stopping:
+    """When to stop by rows held out; the estimate for a fixed design stays beside it.
+
+    Args:
+        time: of the path.
+        fixed: the estimate for a fixed design.
+        found: what rows that were held out show at these times, and at the end.
+    """
+    return replace(
+        _read(time, found.loss[:-1], float(found.loss[-1]), fixed.noise),
+        method="leave-one-out" if found.one_by_one else "cross-validation",
+        cross_validated=found.cross_validated[:-1],
+        error=found.error[:-1],
+        fixed_design=fixed,
+    )
+
+
+def _read(time: Array, loss: Array, final: float, noise: float) -> Stopping:
+    """The best time and the window around it, from the loss over time and in the end."""
     i = int(np.argmin(loss))
     if final <= loss[i] * (1 + NO_RISE):
-        near = path.time[loss <= (1 + WINDOW) * final]
-        begins = float(near[0]) if len(near) else float(path.time[-1])
+        near = time[loss <= (1 + WINDOW) * final]
+        begins = float(near[0]) if len(near) else float(time[-1])
         return Stopping(noise, loss, np.inf, (begins, np.inf), final, final, True)
     near = loss <= (1 + WINDOW) * loss[i]
     first = i - int(np.argmin(np.append(near[: i + 1][::-1], False))) + 1
     after = int(np.argmin(np.append(near[i:], False)))
     to_the_end = i + after == len(loss) and final <= (1 + WINDOW) * loss[i]
-    last = np.inf if to_the_end else float(path.time[i + after - 1])
-    return Stopping(
-        noise, loss, float(path.time[i]), (float(path.time[first]), last), float(loss[i]), final, i < len(loss) - 1
-    )
+    last = np.inf if to_the_end else float(time[i + after - 1])
+    return Stopping(noise, loss, float(time[i]), (float(time[first]), last), float(loss[i]), final, i < len(loss) - 1)

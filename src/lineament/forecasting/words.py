@@ -71,7 +71,7 @@ def step_when(made: Forecast, share: float) -> float:
 
 def sentences(made: Forecast, run: Comparison | None = None) -> tuple[str, ...]:
     """All that is to be said of a forecast, and of the run that it was compared with."""
-    told = tuple(part(made) for part in (data, step_size, pace, first, order, stop))
+    told = tuple(part(made) for part in (data, step_size, pace, first, order, stop, test_loss) if part(made))
     return told if run is None else (*told, f"Trained: {run.verdict}. {comparison(run)}")
 
 
@@ -104,13 +104,31 @@ def data(made: Forecast) -> str:
 def pace(made: Forecast) -> str:
     """How fast it learns, in one sentence."""
     if made.step_size > made.largest_stable:
-        return f"At step size {made.step_size:.3g}, above the largest stable one, descent will not settle."
+        return beyond(made)
     half, most = step_when(made, 0.5), step_when(made, 0.99)
     end = (
         f"99 % by step {count(most)}" if math.isfinite(most) else f"{percent(made.learnt)} by step {count(made.steps)}"
     )
     begin = f"half of what can be learnt is learnt by step {count(half)}, " if math.isfinite(half) else ""
     return f"At step size {made.step_size:.3g}, {begin}{end}."
+
+
+def beyond(made: Forecast) -> str:
+    """What becomes of steps above the largest that the balanced optimum bears: the forecast of the flow ends there."""
+    above = f"The step size {made.step_size:.3g} is above {made.largest_stable:.3g}, the largest stable one"
+    if made.depth == 1:
+        return f"{above}: descent diverges."
+    ends = f"{above} at the balanced optimum: the forecast ends there."
+    if made.step_size < made.settles_below:
+        return (
+            f"{ends} Descent can still settle, at a flatter, unbalanced optimum: one bears steps up to "
+            f"{made.settles_below:.3g}."
+        )
+    others = "no optimum" if len(made.moments.outputs) == 1 else "no optimum with scaled layers"
+    return (
+        f"{ends} As {others} bears more than {made.settles_below:.3g}, descent ends in a cycle of two or more maps, or "
+        "diverges."
+    )
 
 
 def first(made: Forecast) -> str:
@@ -158,12 +176,36 @@ def stop(made: Forecast) -> str:
     )
 
 
+def test_loss(made: Forecast) -> str:
+    """What the loss on new rows will be, by every estimate; empty where nothing is said on stopping."""
+    stopping = made.stopping
+    if stopping is None:
+        return ""
+    i = int(np.argmin(stopping.loss))
+    told = f"{stopping.least:.3g} at best, {stopping.final:.3g} when everything is learnt"
+    fixed, crossed, error = stopping.fixed_design, stopping.cross_validated, stopping.error
+    if fixed is None or crossed is None or error is None:
+        return (
+            f"The test loss is expected to be {told}, on new labels of the table's own inputs (a fixed design); on new "
+            "rows it is higher, and the table is too short or too wide to hold rows out."
+        )
+    apart = (
+        f"; for new labels of the table's own inputs (a fixed design) theory says {fixed.least:.3g}, {fixed.final:.3g}"
+    )
+    if stopping.method == "cross-validation":
+        return f"On tenths of the rows that were left out the test loss is {told} (± {error[i]:.2g}){apart}."
+    return (
+        f"On rows left out one by one the test loss is {told}; on tenths that were left out {crossed[i]:.3g} "
+        f"(± {error[i]:.2g}) at the same step{apart}."
+    )
+
+
 def step_size(made: Forecast) -> str:
     """The step sizes, in one sentence."""
     share = f"{made.recommended / made.largest_stable:.2g}"
     return (
-        f"The largest stable step at the optimum is {made.largest_stable:.3g}; recommended is {made.recommended:.3g}, "
-        f"{share} of it, at which descent follows the forecast closely."
+        f"The largest stable step at the balanced optimum is {made.largest_stable:.3g}; recommended is "
+        f"{made.recommended:.3g}, {share} of it, at which descent follows the forecast closely."
     )
 
 

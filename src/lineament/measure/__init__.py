@@ -1,6 +1,6 @@
 """What is read off a map or its layers. All but the modules can be evaluated inside a compiled training loop."""
 
-from . import agreement, compact, critical, kernels, neighbours, order
+from . import agreement, compact, critical, jumps, kernels, neighbours, order
 from .alignment import alignment, mode_strengths
 from .balance import conserved, unbalancedness
 from .neurons import concentration, cosines, effective_directions
@@ -25,6 +25,7 @@ __all__ = [
     "effective_directions",
     "effective_rank",
     "frobenius_norm",
+    "jumps",
     "kernels",
     "mode_strengths",
     "neighbours",

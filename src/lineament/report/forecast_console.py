@@ -4,17 +4,20 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from lineament.forecasting import Comparison, Forecast, words
+from lineament.forecasting import Comparison, Forecast, LearningCurve, words
 
 PLAIN_WIDTH = 140
 
 
-def show(made: Forecast, run: Comparison | None = None) -> None:
-    """Print a forecast, and what training showed, if it was trained."""
+def show(made: Forecast, run: Comparison | None = None, curve: LearningCurve | None = None) -> None:
+    """Print a forecast, what training showed, if it was trained, and what more rows would bring, if that was asked."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
-    console.print(Group(*_parts(made, run)))
+    parts = _parts(made, run)
+    if curve is not None:
+        parts += [Text(), Text("Would more rows help?", style="bold"), *map(Text, curve.sentences)]
+    console.print(Group(*parts))
 
 
 def _parts(made: Forecast, run: Comparison | None) -> list:

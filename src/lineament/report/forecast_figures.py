@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lineament.evidence.figure import Figure, Mark, Panel, Role, bars, measured, points, reference, theory
+from lineament.evidence.figure import Figure, Mark, Panel, Role, band, bars, measured, points, reference, theory
 from lineament.forecasting import Comparison, Component, Forecast, words
 
 LINES = 5
@@ -98,11 +98,17 @@ def _stopping(made: Forecast) -> Panel:
     stopping = made.stopping
     assert stopping is not None
     later, step = _shown(made)
-    low, high = float(stopping.loss[later].min()), float(max(stopping.loss[later].max(), made.loss[later].max()))
-    marks = [
-        theory(step, stopping.loss[later], "expected test loss"),
-        reference(step, made.loss[later], "training loss"),
-    ]
+    marks: list[Mark] = [reference(step, made.loss[later], "training loss")]
+    curves = [stopping.loss[later], made.loss[later]]
+    if stopping.fixed_design is not None and stopping.cross_validated is not None and stopping.error is not None:
+        crossed, error = stopping.cross_validated[later], stopping.error[later]
+        marks += [band(step, crossed - error, crossed + error), measured(step, crossed, "on tenths left out, ± error")]
+        marks.append(reference(step, stopping.fixed_design.loss[later], "for a fixed design"))
+        curves.append(crossed)
+    if stopping.method != "cross-validation":
+        name = "on rows left out one by one" if stopping.method == "leave-one-out" else "expected test loss"
+        marks.append(theory(step, stopping.loss[later], name))
+    low, high = min(float(curve.min()) for curve in curves), max(float(curve.max()) for curve in curves)
     if math.isfinite(stopping.best):
         marks.append(points([max(made.step_of(stopping.best), _left(made))], [stopping.least], "best", role="theory"))
     limits = _with_air(min(low, made.floor), high)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from lineament.forecasting import Comparison, Component, Forecast, words
+from lineament.forecasting import Comparison, Component, Forecast, LearningCurve, words
 
 
-def to_json(made: Forecast, run: Comparison | None = None) -> str:
+def to_json(made: Forecast, run: Comparison | None = None, curve: LearningCurve | None = None) -> str:
     """Everything that was forecast (and measured) as one line of strict JSON; null is what does not happen."""
     m = made.moments
     fields: dict[str, Any] = {
@@ -27,6 +27,7 @@ def to_json(made: Forecast, run: Comparison | None = None) -> str:
         "step_size": made.step_size,
         "steps": made.steps,
         "largest_stable_step_size": made.largest_stable,
+        "settles_below_step_size": made.settles_below,
         "recommended_step_size": made.recommended,
         "explained": made.r2,
         "least_loss": made.floor,
@@ -52,6 +53,8 @@ def to_json(made: Forecast, run: Comparison | None = None) -> str:
             "loss": run.loss,
             "seconds": run.seconds,
         }
+    if curve is not None:
+        fields["more_rows"] = _more_rows(curve)
     return json.dumps(strict(fields), allow_nan=False, ensure_ascii=False)
 
 
@@ -65,8 +68,24 @@ def _stopping(made: Forecast) -> dict[str, Any] | None:
     if made.stopping is None:
         return None
     names = ("noise", "best", "window", "least", "final", "gain", "within_range", "loss")
-    fields = {name: getattr(made.stopping, name) for name in names}
-    return {**fields, "train_to_the_end": made.stopping.gain < words.SAVES_LITTLE, "advice": words.stop(made)}
+    found, fixed = made.stopping, made.stopping.fixed_design
+    return {
+        **{name: getattr(found, name) for name in (*names, "method", "cross_validated", "error")},
+        "fixed_design": {name: getattr(fixed or found, name) for name in names},
+        "train_to_the_end": found.gain < words.SAVES_LITTLE,
+        "advice": words.stop(made),
+    }
+
+
+def _more_rows(curve: LearningCurve) -> dict[str, Any]:
+    return {
+        **{name: getattr(curve, name) for name in ("rows", "used", "level", "method", "limit", "gain", "helps")},
+        "steps": [step._asdict() for step in curve.steps],
+        "curve": {name: getattr(curve, name) for name in ("at", "error", "low", "high", "bound")},
+        "subsamples": {"rows": curve.subsamples, "error": curve.measured},
+        "trials": [trial._asdict() for trial in curve.trials],
+        "sentences": list(curve.sentences),
+    }
 
 
 def strict(value: Any) -> Any:

@@ -6,12 +6,18 @@ from pathlib import Path
 from markupsafe import Markup
 
 from lineament.execution import files
-from lineament.forecasting import Comparison, Forecast, words
+from lineament.forecasting import Comparison, Forecast, LearningCurve, words
 
-from . import draw, forecast_figures, forecast_json, prose, site
+from . import curve_figure, draw, forecast_figures, forecast_json, prose, site
 
 
-def write(folder: str | Path, made: Forecast, run: Comparison | None = None, command: str = "") -> Path:
+def write(
+    folder: str | Path,
+    made: Forecast,
+    run: Comparison | None = None,
+    command: str = "",
+    curve: LearningCurve | None = None,
+) -> Path:
     """Write `forecast.html` and `forecast.json`.
 
     Args:
@@ -19,13 +25,14 @@ def write(folder: str | Path, made: Forecast, run: Comparison | None = None, com
         made: The forecast.
         run: The run to lay under it, if it was trained.
         command: What makes the page again.
+        curve: What more rows would bring, if that was asked.
 
     Returns:
         The path of the page.
     """
     folder = Path(folder)
-    files.write(folder / "forecast.json", forecast_json.to_json(made, run) + "\n")
-    return files.write(folder / "forecast.html", page(made, run, command))
+    files.write(folder / "forecast.json", forecast_json.to_json(made, run, curve) + "\n")
+    return files.write(folder / "forecast.html", page(made, run, command, curve))
 
 
 def write_file(path: Path, made: Forecast, run: Comparison | None = None) -> Path:
@@ -34,15 +41,16 @@ def write_file(path: Path, made: Forecast, run: Comparison | None = None) -> Pat
     return files.write(path, page(made, run))
 
 
-def page(made: Forecast, run: Comparison | None = None, command: str = "") -> str:
+def page(made: Forecast, run: Comparison | None = None, command: str = "", curve: LearningCurve | None = None) -> str:
     """The page as text."""
-    drawn = {
-        name: (Markup(draw.embed(figure, name)), figure.caption)
-        for name, figure in forecast_figures.figures(made, run).items()
-    }
+    figures = forecast_figures.figures(made, run)
+    if curve is not None:
+        figures["rows"] = curve_figure.figure(curve)
+    drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
     return site.templates().get_template("forecast.html.j2").render(
         made=made,
         run=run,
+        curve=curve,
         words=words,
         figures=drawn,
         checks=run.checks if run is not None else (),

@@ -4,6 +4,56 @@ from ..claim import Claim
 
 CLAIMS = (
     Claim(
+        "beyond-jumps",
+        place="Pesme & Flammarion 2023",
+        title="As its start vanishes, a diagonal network jumps from saddle to saddle at times that are known",
+        statement=(
+            r"\beta_\alpha\!\left(\tfrac12\ln(1/\alpha)\,t\right)\to\beta_p,\ t\in(t_p,t_{p+1}),\qquad "
+            r"t_{p+1}=t_p+\min\{\delta>0:\ |s_p-\delta\nabla L(\beta_p)|_i=1\}"
+        ),
+        check="lineament.claims.beyond.jump_times:check",
+        words=(
+            r"A diagonal network $\beta=w_+^2-w_-^2$ follows gradient flow on "
+            r"$L(\beta)=\tfrac12\,\mathrm{mean}\,(y-X\beta)^2$ from $w_\pm=\alpha$. As $\alpha\to0$, in time divided by "
+            r"$\tfrac12\ln(1/\alpha)$, it rests at saddles $\beta_p$ and jumps between them at times $t_p$. A "
+            r"coordinate $i$ can move when the integral $s$ of $-\nabla L$ has come to $\pm1$ there; each saddle "
+            r"minimises $L$ over those coordinates, with the signs of $s$."
+        ),
+        meaning="Which feature a network learns next, and how long it waits, follow from the data before it is trained.",
+        paper_setting={
+            "network": "two-layer diagonal, any width",
+            "data": "any regression in general position",
+            "start": "vanishing",
+            "optimiser": "gradient flow",
+        },
+        quick="5 s",
+        full="60 s",
+    ),
+    Claim(
+        "beyond-silent-alignment",
+        place="Atanasov, Bordelon & Pehlevan 2022",
+        title="A small network turns to its target before its loss moves",
+        statement=(
+            r"\frac{\|W(t)b\|^2}{\|W(t)\|^2}=\frac{\|\cosh(st)W_0b+\sinh(st)a_0\|^2}"
+            r"{\|\cosh(st)W_0b+\sinh(st)a_0\|^2+\|W_0(I-bb^\top)\|^2}"
+        ),
+        check="lineament.claims.beyond.silent_alignment:check",
+        words=(
+            r"Two linear layers $a^\top Wx$ learn $\langle\beta,x\rangle$ on white inputs from a small start $W_0,a_0$. "
+            r"Until the loss moves, the share of the first layer $W$ that lies along $b=\beta/\|\beta\|$ is the one "
+            r"stated, with $s=\|\beta\|$: it goes to 1 before the loss has fallen, and from a large start it does not."
+        ),
+        meaning="What looks like a plateau is the time in which a network finds its features.",
+        paper_setting={
+            "network": "two linear layers of any width, and others",
+            "data": "white inputs, one output",
+            "start": "small",
+            "optimiser": "gradient flow",
+        },
+        quick="5 s",
+        full="30 s",
+    ),
+    Claim(
         "beyond-lazy-rich",
         place="Kunin et al. 2024; Dominé et al. 2025",
         title="One closed form draws the whole map from lazy to rich training",

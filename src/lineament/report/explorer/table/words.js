@@ -36,7 +36,7 @@ export function data(made) {
 }
 
 export function pace(made) {
-  if (made.step_size > made.largest_stable_step_size) return `At step size ${three(made.step_size)}, above the largest stable one, descent will not settle.`;
+  if (made.step_size > made.largest_stable_step_size) return beyond(made);
   const half = step_when(made, 0.5), most = step_when(made, 0.99);
   const end = most < Infinity ? `99 % by step ${count(most)}` : `${percent(made.learnt)} by step ${count(made.steps)}`;
   return `At step size ${three(made.step_size)}, ${half < Infinity ? `half of what can be learnt is learnt by step ${count(half)}, ` : ""}${end}.`;
@@ -56,7 +56,19 @@ export function order(made) {
   return `Of ${made.phases.length} successive pairs of ${kind(made)}s that matter, ${number} learnt strictly one after the other (90 % of the first before 10 % of the second).`;
 }
 
+/** What becomes of steps above the largest that the balanced optimum bears: the forecast of the flow ends there. */
+function beyond(made) {
+  const above = `The step size ${three(made.step_size)} is above ${three(made.largest_stable_step_size)}, the largest stable one`;
+  if (made.depth === 1) return `${above}: descent diverges.`;
+  return `${above} at the balanced optimum: the forecast ends there. Descent settles at a flatter, unbalanced optimum, ends in a cycle, or diverges; lineament forecast says which can be.`;
+}
+
+/** When to stop. The page holds no rows out: its test loss is that of new labels for the table's own inputs. */
 export function stop(made) {
+  return made.stopping ? `${advice(made)} The test loss here is for a fixed design (new labels of the same inputs), and too low on new rows where there are few for each column; lineament forecast holds rows out.` : advice(made);
+}
+
+function advice(made) {
   const found = made.stopping, steps = (time) => count(time / made.step_size);
   if (!found) return "When to stop cannot be told: too few examples are left over to estimate the noise.";
   if (found.best === Infinity) return "Train to the end: the expected test loss never rises.";
@@ -70,7 +82,7 @@ export function stop(made) {
 
 export function step_size(made) {
   const share = Number((made.recommended_step_size / made.largest_stable_step_size).toPrecision(2));
-  return `The largest stable step at the optimum is ${three(made.largest_stable_step_size)}; recommended is ${three(made.recommended_step_size)}, ${share} of it, at which descent follows the forecast closely.`;
+  return `The largest stable step at the balanced optimum is ${three(made.largest_stable_step_size)}; recommended is ${three(made.recommended_step_size)}, ${share} of it, at which descent follows the forecast closely.`;
 }
 
 /** All that is to be said of a forecast. */
@@ -92,7 +104,7 @@ export function notices(made) {
   const unseen = columns - made.variances.length;
   if (unseen) told.push(`${unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.`);
   if (made.step_size > made.largest_stable_step_size) {
-    told.push(`The step size ${three(made.step_size)} is above the largest stable one, ${three(made.largest_stable_step_size)}: descent will not settle. Recommended: ${three(made.recommended_step_size)}.`);
+    told.push(`${beyond(made)} Recommended: ${three(made.recommended_step_size)}.`);
   } else if (made.step_size > 4 * made.recommended_step_size) {
     told.push(`The step size ${three(made.step_size)} is ${percent(made.step_size / made.largest_stable_step_size)} of the largest stable one: descent departs from the flow that is forecast here by up to about that share in time.`);
   }

@@ -1,0 +1,104 @@
+"""Forecasts against what happened, table by table: one small function for each column of the scoreboard.
+
+A column takes a table and returns a `Cell`: the verdict, one number, and a few words. It may raise a ValueError; the cell
+then says why. A new kind of forecast is a new function in `COLUMNS`.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from lineament.data.tables import Table
+
+from .compare import train
+from .forecast import forecast_table
+from .learning_curve import learning_curve
+from .moments import gather
+from .regression import test_error
+
+MOST_STEPS = 60_000
+"""Steps that are trained for a cell; a forecast of more is left undecided."""
+
+MISS = 0.15
+"""How far a learning curve may miss the measured test error."""
+
+SPLITS, LEFT_OVER = 5, 0.2
+"""Splits of the rows over which learning curves are measured, and the share that is tested on."""
+
+LEAST_ROWS = 200
+"""With fewer rows a quarter of them is too few to forecast from."""
+
+
+class Cell(NamedTuple):
+    """One table under one column.
+
+    Attributes:
+        verdict: "holds", "differs", "undecided", or "error" where it could not be run.
+        value: the number that decided, where there is one.
+        told: in a few words.
+    """
+
+    verdict: Literal["holds", "differs", "undecided", "error"]
+    value: float | None
+    told: str
+
+
+Column = Callable[[Table], Cell]
+
+
+def linear(table: Table, depth: int) -> Cell:
+    """Train the linear network of a forecast, and compare."""
+    made = forecast_table(table, depth=depth)
+    if made.steps > MOST_STEPS:
+        return Cell("undecided", None, f"{made.steps} steps are forecast; at most {MOST_STEPS} are trained")
+    run = train(made)
+    late = [abs(half.measured / half.forecast - 1) for half in run.halfway if half.forecast > 0]
+    told = f"loss within {100 * run.gap:.1f} % of its first value over {made.steps} steps"
+    return Cell(str(run.verdict), max(late, default=run.gap), told)  # type: ignore[arg-type]
+
+
+def curve(table: Table, step: Literal[1, 2]) -> Cell:
+    """Forecast the test error on twice (1) or four times (2) a quarter of the rows, and measure it on rows left over."""
+    moments = gather(table.chunks(), table.features, table.targets, classes=table.classes)
+    X, Y = moments.sample, moments.sample_targets
+    if len(X) < LEAST_ROWS:
+        return Cell("undecided", None, f"{len(X)} rows; at least {LEAST_ROWS} are needed")
+    quarter = int((1 - LEFT_OVER) * len(X)) // 4
+    rows = quarter * 2**step
+    forecasts, bands, measured = [], [], []
+    for seed in range(SPLITS):
+        order = np.random.default_rng(seed).permutation(len(X))
+        used, taken, left = order[:quarter], order[:rows], order[4 * quarter :]
+        unit = float(np.sum(np.var(Y[used], axis=0)))
+        made = learning_curve(X[used], Y[used], seed=seed).steps[step]
+        forecasts.append(made.error * unit)
+        bands.append((made.low * unit, made.high * unit))
+        measured.append(test_error(X[taken], Y[taken], X[left], Y[left], None))
+    truth = float(np.mean(measured))
+    miss = float(np.mean(np.abs(np.array(forecasts) / truth - 1)))
+    held = sum(low <= truth <= high for low, high in bands)
+    unit = float(np.trace(moments.syy))
+    told = (
+        f"{np.mean(forecasts) / unit:.3g} forecast, {truth / unit:.3g} measured; in the band {held} of {SPLITS} times"
+    )
+    return Cell("holds" if miss <= MISS else "differs", miss, told)
+
+
+COLUMNS: dict[str, Column] = {
+    "linear, 1 layer": partial(linear, depth=1),
+    "linear, 2 layers": partial(linear, depth=2),
+    "linear, 3 layers": partial(linear, depth=3),
+    "rows × 2": partial(curve, step=1),
+    "rows × 4": partial(curve, step=2),
+}
+"""The columns of the scoreboard: from the table alone to a cell."""
+
+
+def cell(column: Column, table: Table) -> Cell:
+    """Run one cell; what is refused or fails is told in it."""
+    try:
+        return column(table)
+    except (ValueError, RuntimeError, ArithmeticError, np.linalg.LinAlgError) as problem:
+        return Cell("error", None, f"{type(problem).__name__}: {problem}"[:300])

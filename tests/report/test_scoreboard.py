@@ -1,0 +1,94 @@
+"""The scoreboard: cells are kept and read again, failures are shown, the page and the table say the same."""
+
+import json
+
+import numpy as np
+import pytest
+
+from lineament import cli
+from lineament.data import tables
+from lineament.forecasting import scoreboard as columns
+from lineament.forecasting.scoreboard import Cell
+from lineament.report import scoreboard
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 3))
+    y = X @ [1.0, 2.0, 3.0] + rng.standard_normal(240)
+    place = tmp_path / "tables"
+    place.mkdir()
+    np.savez(place / "good.npz", X=X, y=y)
+    (place / "flat.csv").write_text("a,b\n1,2\n2,2\n3,2\n")
+    (place / "notes.md").write_text("no table")
+    return place
+
+
+def test_tables_are_found_in_a_folder_or_bundled(folder):
+    assert list(scoreboard.found(folder)) == ["flat", "good"]
+    assert list(scoreboard.found(None)) == list(tables.BUNDLED)
+
+
+def test_cells_are_kept_and_not_run_again(folder, tmp_path):
+    ran = []
+
+    def column(table):
+        ran.append(table.name)
+        return Cell("holds", 0.01, "well")
+
+    sources = scoreboard.found(folder)
+    first = scoreboard.run(sources, tmp_path / "out", {"one": column})
+    again = scoreboard.run(sources, tmp_path / "out", {"one": column})
+    assert len(ran) == 2
+    assert first == again
+    scoreboard.run(sources, tmp_path / "out", {"one": column}, fresh=True)
+    assert len(ran) == 4
+    kept = tmp_path / "out" / "cells" / "good--one.json"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "code": "other"}))
+    scoreboard.run(sources, tmp_path / "out", {"one": column})
+    assert len(ran) == 5, "a cell of other code is run again"
+    kept.write_text("torn")
+    scoreboard.run(sources, tmp_path / "out", {"one": column})
+    assert len(ran) == 6
+
+
+def test_failures_are_cells_like_others(folder, tmp_path):
+    def fails(table):
+        raise ValueError("no")
+
+    board = scoreboard.run(
+        scoreboard.found(folder), tmp_path / "out", {"bad": fails, "rows": columns.COLUMNS["rows × 2"]}
+    )
+    assert board["good"]["bad"] == Cell("error", None, "ValueError: no")
+    assert board["flat"]["rows"].verdict in ("error", "undecided")
+    assert scoreboard.summary(board)["bad"] == "0 of 0 hold, 2 error"
+    page = scoreboard.write(board, tmp_path / "out").read_text(encoding="utf-8")
+    assert "ValueError: no" in page
+    text = (tmp_path / "out" / "scoreboard.md").read_text(encoding="utf-8")
+    assert "| good | ! |" in text
+
+
+def test_a_learning_curve_and_a_linear_network_hold_on_an_easy_table(folder):
+    table = tables.read(str(folder / "good.npz"))
+    for name in ("rows × 2", "rows × 4"):
+        cell = columns.COLUMNS[name](table)
+        assert cell.value is not None
+        assert (cell.verdict == "holds") == (cell.value <= columns.MISS)
+        assert "in the band" in cell.told
+    assert columns.COLUMNS["linear, 1 layer"](table).verdict == "holds"
+
+
+def test_forecasts_that_take_too_long_are_left_undecided(folder, monkeypatch):
+    monkeypatch.setattr(columns, "MOST_STEPS", 3)
+    assert columns.linear(tables.read(str(folder / "good.npz")), 2).verdict == "undecided"
+
+
+def test_the_command(folder, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(columns, "COLUMNS", {"one": lambda table: Cell("differs", 0.5, "badly")})
+    assert cli.main(["scoreboard", str(folder), "--out", str(tmp_path / "out")]) == 0
+    out = capfd.readouterr().out
+    assert "good, one: differs, badly" in out
+    assert "one: 0 of 2 hold" in out
+    assert cli.main(["scoreboard", str(tmp_path / "nowhere")]) == 2
+    assert cli.main(["scoreboard", str(tmp_path / "out" / "cells")]) == 2
