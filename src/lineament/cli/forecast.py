@@ -74,10 +74,10 @@ def forecast(
         refuse("DATA", str(error))
     run = None
     if train:
-        from lineament.execution import batch
+        from lineament.execution import worker
         from lineament.forecasting import train as train_network
 
-        batch.prepare()
+        worker.prepare()
         try:
             run = train_network(made)
         except ValueError as error:
