@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from . import atlas, cite, claims, data, explore, forecast, reproduce, show
+from . import atlas, cite, claims, data, explore, forecast, reproduce, runs, show, sweep, why
 from .app import INTERRUPTED, app
 
 __all__ = ["app", "main"]
@@ -18,6 +18,9 @@ app.command()(show.show)
 app.command()(reproduce.reproduce)
 app.command()(atlas.atlas)
 app.command()(forecast.forecast)
+app.command()(sweep.sweep)
+app.command()(runs.runs)
+app.command()(why.why)
 app.command()(explore.explore)
 app.add_typer(data.sets, name="data")
 app.command()(cite.cite)
