@@ -132,7 +132,7 @@ def engine(given: Any, workers: int | None = None, *, whole_device: bool = False
     elif isinstance(given, Executor):
         count = workers or getattr(given, "_max_workers", None) or cores()
         yield Engine(given, count, False, type(given).__name__)
-    elif isinstance(given, str) or hasattr(given, "scheduler_address") or hasattr(given, "scheduler_info"):
+    elif isinstance(given, str) or hasattr(given, "scheduler_address") or hasattr(given, "get_executor"):
         yield from _dask(given, workers)
     else:
         raise ValueError(
@@ -150,7 +150,7 @@ def _dask(given: Any, workers: int | None) -> Iterator[Engine]:
         ) from None
     if isinstance(given, str) and "://" not in given:
         raise ValueError(f'engine must be "local" or an address such as "tcp://10.0.0.1:8786"; got {given!r}')
-    own = not hasattr(given, "scheduler_info")
+    own = not hasattr(given, "get_executor")  # a client has it, a cluster and an address do not
     try:
         client: Any = Client(given, timeout=10) if own else given
     except OSError as error:

@@ -44,7 +44,7 @@ class Grid:
     axes: tuple[Axis, ...]
     where: Callable[..., Any] | None = field(default=None, compare=False)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """All names, axis by axis."""
         return tuple(name for axis in self.axes for name in axis.names)
@@ -68,15 +68,21 @@ class Grid:
         if len(point) != len(self.names):
             return None
         index = 0
-        for axis in self.axes:
-            try:
-                place = axis.places.get(tuple(point[name] for name in axis.names))
-            except KeyError:
-                return None
-            if place is None:
-                return None
-            index = index * len(axis.rows) + place
+        try:
+            for names, places, size in self._places:
+                value = point[names[0]] if len(names) == 1 else tuple([point[name] for name in names])
+                index = index * size + places[value]
+        except KeyError:
+            return None
         return index
+
+    @cached_property
+    def _places(self) -> list[tuple[tuple[str, ...], dict[Any, int], int]]:
+        """Where each value stands on its axis; of an axis of one name without the tuple around it."""
+        return [
+            (a.names, {row[0]: i for row, i in a.places.items()} if len(a.names) == 1 else dict(a.places), len(a.rows))
+            for a in self.axes
+        ]
 
     def wanted(self) -> np.ndarray:
         """Which places of the grid hold a point: all of them, unless `where` leaves some out."""

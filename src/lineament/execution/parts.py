@@ -141,13 +141,12 @@ def unpack(content: bytes) -> Part:
 
 def _rows(columns: dict[str, Any]) -> tuple[Row, ...]:
     names = columns["names"]
-    values = zip(*([from_json(value) for value in columns["values"][name]] for name in names), strict=True)
-    reasons = columns["reason"]
-    ended = zip(values, columns["state"], columns["seconds"], strict=True)
-    return tuple(
-        Row(dict(zip(names, at, strict=True)), state, reasons.get(str(place), ""), seconds)
-        for place, (at, state, seconds) in enumerate(ended)
-    )
+    values = zip(*(map(from_json, columns["values"][name]) for name in names), strict=True)
+    points = [dict(zip(names, at)) for at in values]  # noqa: B905 (as long as each other, and this is the inner loop)
+    reasons = [""] * len(points)
+    for place, reason in columns["reason"].items():
+        reasons[int(place)] = reason
+    return tuple(map(Row._make, zip(points, columns["state"], reasons, columns["seconds"], strict=True)))
 
 
 def _layout(variables: Variables) -> tuple[Any, ...]:

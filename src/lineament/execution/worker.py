@@ -72,6 +72,7 @@ def run(task: Task) -> Report:
         report.broken = unlike(task)
         if not report.broken:
             experiment = _experiment(task.experiment)
+            begun = time.perf_counter()  # what a worker does once says nothing of how long points take
             keeper = Keeper(Shelf(Path(task.folder)), report)
             if task.together:
                 experiment.run(task.points, keeper)
