@@ -66,7 +66,7 @@ def overhead(engine: object, bar: float, name: str) -> Result:
 def through_dask() -> Result:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="") as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         return overhead(cluster, DASK, "dask")
 
 

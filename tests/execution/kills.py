@@ -161,7 +161,8 @@ def kill_locally(trial: Trial, kills: int) -> None:
 
 def kill_dask(trial: Trial, kills: int) -> None:
     """Kill schedulers and dask workers."""
-    for _ in range(kills):
+    wanted = sum(trial.kills.values()) + kills
+    while sum(trial.kills.values()) < wanted and len(trial.stored) < trial.points:
         with _cluster(trial.folder) as (address, processes):
             process = trial.start(address)
             if trial.wait_for_more(process):
@@ -212,7 +213,7 @@ def _environment(folder: Path) -> dict[str, str]:
 def main(kills: int) -> None:
     """Kill so many times, a fifth of them on a dask cluster, and print what came of it."""
     with tempfile.TemporaryDirectory() as folder:
-        trial = Trial(Path(folder), points=60 * kills)
+        trial = Trial(Path(folder), points=90 * kills)
         kill_locally(trial, kills - kills // 5)
         kill_dask(trial, kills // 5)
         print(trial.finish())

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import lineament as la
-from lineament.execution import engines, files, open_experiment, points, worker
+from lineament.claims import registry
+from lineament.execution import campaign, engines, files, open_experiment, points, worker
 from lineament.execution.engines import EngineError
 from lineament.execution.shelf import StoreError
 
+pytest_plugins = ["report.faked"]
 GRID = {"a": range(4), "b": [0.5, 1.5]}
 
 
@@ -304,3 +306,41 @@ def test_bad_open_experiments_are_refused(problem):
 def test_engines_say_where_they_run():
     with engines.engine("local", 1) as on:
         assert on.words == "this process"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as started:
+        yield started
+
+
+@pytest.mark.parametrize("kind", ["cluster", "address", "client"])
+def test_dask_by_its_cluster_its_address_or_its_client(tmp_path, cluster, kind):
+    from distributed import Client
+
+    with Client(cluster) as client:
+        given = {"cluster": cluster, "address": cluster.scheduler_address, "client": client}[kind]
+        found = la.sweep(trial, GRID, store=tmp_path, engine=given, progress=False)
+        assert client.status == "running", "what was given is left open"
+    assert (found["status"].sel(a=[0, 1, 2]) == "done").all()
+    assert (found["status"].sel(a=3) == "failed").all()
+
+
+def test_a_campaign_on_dask(faked, tmp_path, cluster):
+    jobs = [campaign.Job(registry.find(id), "quick", 0, tmp_path) for id in ("cohen-d", "gissin-a")]
+    outcomes = {outcome.id: outcome for outcome in campaign.run(jobs, None, engine=cluster.scheduler_address)}
+    assert {id: str(outcome.verdict) for id, outcome in outcomes.items()} == {"cohen-d": "holds", "gissin-a": "holds"}
+    assert set(campaign.finished(jobs)) == set(jobs)
+
+
+def test_a_scheduler_that_is_not_there_is_one_line(tmp_path, monkeypatch):
+    import distributed
+
+    def refuse(*_, **__):
+        raise OSError("Timed out trying to connect")
+
+    monkeypatch.setattr(distributed, "Client", refuse)
+    with pytest.raises(EngineError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        la.sweep(trial, GRID, store=tmp_path, engine="tcp://127.0.0.1:1", progress=False)
