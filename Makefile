@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
-.PHONY: all test unit atlas readme bench docs format lint types clean
+.PHONY: all test test-gpu unit atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -19,6 +19,13 @@ test: lint types
 # Two workers on two cores: threads of their own would only wait for each other.
 unit: $(SETUP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/pytest -n 2 --dist worksteal -rs
+
+# On a host with a GPU, in the Python (PYTHON=…) that has JAX's CUDA build and the `dev` extra: all that computes.
+COMPUTES := tests/core tests/models tests/train tests/measure tests/theory tests/forecasting tests/test_problems.py \
+	tests/test_starts.py tests/test_starts_of_models.py tests/test_shaped_start.py tests/test_max_margin.py
+test-gpu:
+	@PYTHONPATH=src $(PYTHON) -c "import jax, sys; sys.exit(None if jax.default_backend() == 'gpu' else 'JAX finds no GPU here')"
+	PYTHONPATH=src XLA_PYTHON_CLIENT_PREALLOCATE=false $(PYTHON) -m pytest $(COMPUTES)
 
 lint: $(SETUP)
 	$(BIN)/ruff check .

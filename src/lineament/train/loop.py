@@ -126,7 +126,7 @@ def descend_all(
 
 
 def _empty(seen: Array, length: int, who: Members) -> Array:
-    """Room for a record at every recorded step, after the member axis if there is one."""
+    """An array of zeros for a record at every recorded step, after the member axis if there is one."""
     lead = 0 if who.count is None else 1
     return jnp.zeros((*seen.shape[:lead], length, *seen.shape[lead:]), seen.dtype)
 
