@@ -1,9 +1,12 @@
 """Sweeps run what is missing, survive what fails, and give the numbers that a loop would give."""
 
 import concurrent.futures
+import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import jax
 import numpy as np
@@ -301,6 +304,19 @@ def test_bad_open_experiments_are_refused(problem):
         la.experiment(print, 1, problem, 2)
     with pytest.raises(ValueError, match="does not take colour"):
         la.experiment(la.descend, 1, problem, 2, colour="red")
+
+
+def test_a_process_is_waited_for_and_one_that_died_idle_is_replaced():
+    with engines.Processes(1) as pool:
+        first = pool.submit(os.getpid)
+        second = pool.submit(os.getpid)  # there is one process: it waits until that is free again
+        assert first.result() == second.result()
+        os.kill(first.result(), signal.SIGKILL)
+        until = time.monotonic() + 60
+        while os.path.exists(f"/proc/{first.result()}/exe") and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.2)  # until the pool has noticed
+        assert pool.submit(os.getpid).result() != first.result()
 
 
 def test_engines_say_where_they_run():

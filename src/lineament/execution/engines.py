@@ -64,25 +64,33 @@ class Processes(Executor):
     def __init__(self, workers: int, devices: int = 0) -> None:
         self.threads = max(1, cores() // workers)
         self.others = multiprocessing.active_children()
-        self.lock = threading.Lock()
+        self.freed = threading.Condition()
         self.idle = deque(self._pool(place if devices else None) for place in range(workers))
         self.running: set[ProcessPoolExecutor] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Run a task in a process that is idle; there must be one."""
-        with self.lock:
+        """Run a task in a process that is idle, or is about to be."""
+        with self.freed:
+            self.freed.wait_for(lambda: self.idle)  # a task is known to be done a moment before its process is free
             device, pool = self.idle.popleft()
             self.running.add(pool)
         with _without_main():
-            future = pool.submit(fn, *args, **kwargs)
+            try:
+                future = pool.submit(fn, *args, **kwargs)
+            except BrokenExecutor:  # it died while it had nothing to do
+                self.running.discard(pool)
+                device, pool = self._pool(device)
+                self.running.add(pool)
+                future = pool.submit(fn, *args, **kwargs)
         future.add_done_callback(lambda done: self._back(device, pool, done))
         return future
 
     def _back(self, device: int | None, pool: ProcessPoolExecutor, done: Future) -> None:
         broken = not done.cancelled() and isinstance(done.exception(), BrokenExecutor)
-        with self.lock:
+        with self.freed:
             self.running.discard(pool)
             self.idle.append(self._pool(device) if broken else (device, pool))
+            self.freed.notify()
 
     def _pool(self, device: int | None) -> tuple[int | None, ProcessPoolExecutor]:
         # A pool of one process for each worker: the death of a process breaks its pool, and so only its own task.
