@@ -8,7 +8,7 @@ import jax
 
 CASES = (
     "modes", "descent", "first_flow", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin",
-    "recorder", "st_vgg", "explorer",
+    "recorder", "st_vgg", "explorer", "sweep",
 )  # fmt: skip
 
 

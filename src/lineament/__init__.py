@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from .core.ensembles import Ensemble, ensemble, stack
     from .core.model import AbstractModel, Parameter
     from .core.run import Run
+    from .execution.open_experiment import experiment
     from .execution.reproduce import reproduce
+    from .execution.stores import Store
+    from .execution.sweep import sweep
     from .forecasting import forecast, forecast_network, learning_curve
     from .linearisation import linearise
     from .problems.base import AbstractProblem
@@ -49,6 +52,9 @@ _NAMES = {
     "linearise": "lineament.linearisation",
     "learning_curve": "lineament.forecasting",
     "reproduce": "lineament.execution.reproduce",
+    "experiment": "lineament.execution.open_experiment",
+    "Store": "lineament.execution.stores",
+    "sweep": "lineament.execution.sweep",
 }
 __version__ = "0.1.0"
 __all__ = [
@@ -59,11 +65,13 @@ __all__ = [
     "Parameter",
     "Record",
     "Run",
+    "Store",
     "claims",
     "data",
     "descend",
     "ensemble",
     "evidence",
+    "experiment",
     "flow",
     "forecast",
     "forecast_network",
@@ -77,6 +85,7 @@ __all__ = [
     "reproduce",
     "stack",
     "starts",
+    "sweep",
     "theory",
     "torch",
     "train",

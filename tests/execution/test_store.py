@@ -1,5 +1,6 @@
 """Evidence goes to disk and comes back the same."""
 
+import dataclasses
 import json
 import math
 import os
@@ -15,7 +16,7 @@ from lineament.claims import Claim, registry
 from lineament.core import versions
 from lineament.evidence import Check, Evidence, Verdict
 from lineament.evidence.figure import Figure, Mark, Panel
-from lineament.execution import encoding, fingerprint, store
+from lineament.execution import encoding, fingerprint, sources, store
 from lineament.execution.reproduce import Result, reproduce
 
 pytest_plugins = ["report.faked"]
@@ -105,7 +106,7 @@ def test_what_is_kept(tmp_path):
     assert fields["verdict"] == "holds, corrected"
     assert fields["reason"] == evidence.reason()
     assert fields["command"] == "lineament reproduce gissin-test --size full --seed 7"
-    assert fields["fingerprint"] == fingerprint.fingerprint()
+    assert fields["fingerprint"] == fingerprint.fingerprint(result(evidence).claim)
     assert fields["environment"] == {"jax": "0.9", "device": "cpu: cpu"}
     assert before <= datetime.fromisoformat(fields["finished"]) <= datetime.now().astimezone()
     assert fields["checks"] == [{"name": "gap", "value": 1.0, "low": "-inf", "high": 2.0, "origin": "", "void": ""}]
@@ -155,6 +156,18 @@ def test_evidence_of_the_first_schema_is_still_read(faked, tmp_path):
         ({"checks": "many"}, "not stored evidence"),
         ({"numbers": [1.0]}, "numbers must be dict"),
         ({"verdict": "proven"}, "proven"),
+        ({"environment": ["jax"]}, "environment must be dict"),
+        ({"environment": {"jax": 1}}, "environment must hold str"),
+        ({"numbers": {"gap": "wide"}}, "numbers must hold float"),
+        ({"numbers": {"gap": True}}, "numbers must hold float"),
+        ({"remarks": [3]}, "remarks must hold str"),
+        ({"protocol": {"data": []}}, "protocol must hold str"),
+        ({"seed": False}, "seed must be int"),
+        ({"seconds": "long"}, "seconds must be float"),
+        ({"finished": 20260101}, "finished must be str"),
+        ({"table": "none"}, "table must be dict"),
+        ({"figure": {"panels": 3}}, "not stored evidence"),
+        ({"id": ["gissin-a"]}, "id must be str"),
     ],
 )
 def test_evidence_that_contradicts_itself_is_set_aside(faked, tmp_path, change, said):
@@ -235,15 +248,26 @@ def test_a_folder_is_read_with_what_is_below_it_and_problems_are_told(tmp_path):
     assert "gissin-x.quick.0.json" in problems[0]
 
 
-def test_fingerprint_sees_science_and_not_presentation():
-    assert len(fingerprint.fingerprint()) == 64
-    assert not any(map(fingerprint.decides, ("report/draw.py", "cli/app.py", "execution/store.py", "__main__.py")))
-    assert all(map(fingerprint.decides, ("theory/modes.py", "claims/registry.py", "problems/base.py")))
-    base = {"a.py": b"x = 1\n", "b.py": b""}
-    moved = {"a.py": b"", "b.py": b"x = 1\n"}
-    changed = {**base, "a.py": b"x = 2\n"}
-    assert len({fingerprint._hash(sources.items()) for sources in (base, moved, changed)}) == 3
-    assert fingerprint._hash(base.items()) == fingerprint._hash(reversed(base.items()))
+def test_editing_one_claim_leaves_the_others_as_they_are(monkeypatch):
+    claims = [registry.find(id) for id in ("gissin-t1", "gissin-t4", "hu-c31")]
+    before = [fingerprint.fingerprint(claim) for claim in claims]
+    assert len(set(before)) == 3
+    read = sources.read
+
+    def edited(module):
+        def other(name):
+            code = read(name)
+            return code._replace(digest="0" * 32) if name == module and code is not None else code
+
+        monkeypatch.setattr(sources, "read", other)
+        after = [fingerprint.fingerprint(claim) for claim in claims]
+        return [now != then for now, then in zip(after, before, strict=True)]
+
+    assert edited("lineament.claims.gissin.theorem_1") == [True, False, False]
+    assert edited("lineament.theory.modes") == [True, True, False]
+    assert edited("lineament.evidence.check") == [True, True, True]
+    assert edited("lineament.execution.store") == edited("lineament.report.draw") == [False, False, False]
+    assert fingerprint.fingerprint(dataclasses.replace(claims[0], kind="experiment")) != before[0]
 
 
 def test_loaded_evidence_needs_no_claim(faked, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from lineament.claims import registry
 from lineament.evidence import Check, Verdict
 from lineament.evidence.figure import Figure
 from lineament.execution import store
-from lineament.execution.batch import Failure
+from lineament.execution.campaign import Failure
 from lineament.execution.reproduce import reproduce
 from lineament.report import atlas, drawings, entries, site, style
 

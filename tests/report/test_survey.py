@@ -9,8 +9,9 @@ import time
 import pytest
 
 from lineament.claims import registry
-from lineament.execution import batch, fingerprint, store
-from lineament.execution.batch import Failure, Job
+from lineament.execution import campaign, fingerprint, store
+from lineament.execution.campaign import Failure, Job
+from lineament.execution.engines import Processes, cores
 from lineament.execution.reproduce import reproduce
 from lineament.execution.store import Stored
 from lineament.report.survey import survey
@@ -36,7 +37,7 @@ def stamps(folder):
 
 def test_outcomes_come_in_order_and_are_stored(faked, tmp_path):
     begun = []
-    outcomes = list(batch.run(jobs(tmp_path), begin=begun.append))
+    outcomes = list(campaign.run(jobs(tmp_path), begin=begun.append))
     assert begun == [outcome.id for outcome in outcomes] == ["cohen-d", "gissin-a", "gissin-b", "gissin-c"]
     assert all(isinstance(outcome, Stored) for outcome in outcomes)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{id}.quick.0.json" for id in sorted(begun)]
@@ -44,7 +45,7 @@ def test_outcomes_come_in_order_and_are_stored(faked, tmp_path):
 
 def test_a_claim_that_raises_is_told_and_the_rest_goes_on(faked, tmp_path, monkeypatch):
     monkeypatch.setenv("FAKED_RAISE", "1")
-    first, *rest = batch.run(jobs(tmp_path))
+    first, *rest = campaign.run(jobs(tmp_path))
     assert isinstance(first, Failure)
     assert first.message.startswith("RuntimeError: the solver gave up (faked_claims_")
     assert len(rest) == 3
@@ -56,7 +57,7 @@ def test_a_figure_that_cannot_be_drawn_keeps_evidence_from_being_stored(faked, t
     def fail(record, folder):
         raise ValueError("no ink")
 
-    (outcome,) = batch.run([Job(registry.find("gissin-a"), "quick", 0, tmp_path, fail)])
+    (outcome,) = campaign.run([Job(registry.find("gissin-a"), "quick", 0, tmp_path, fail)])
     assert isinstance(outcome, Failure)
     assert outcome.message.startswith("ValueError: no ink")
     assert list(tmp_path.iterdir()) == []
@@ -76,8 +77,8 @@ def test_what_is_finished_is_not_run_again_unless_the_source_changed(faked, tmp_
     survey(chosen("gissin-b"), tmp_path, fresh=True)
     changed = {name for name, time in stamps(tmp_path).items() if before.get(name) not in (None, time)}
     assert changed == {"gissin-b.quick.0.json"}
-    monkeypatch.setattr(fingerprint, "fingerprint", lambda: "another")
-    assert batch.finished(jobs(tmp_path / "evidence")) == {}
+    monkeypatch.setattr(fingerprint, "fingerprint", lambda claim: "another")
+    assert campaign.finished(jobs(tmp_path / "evidence")) == {}
 
 
 def test_unreadable_evidence_is_run_again(faked, tmp_path):
@@ -127,7 +128,7 @@ def test_evidence_from_elsewhere_is_shown_and_broken_files_are_told(faked, tmp_p
 
 def test_workers_store_and_a_death_costs_one_claim(faked, tmp_path, monkeypatch):
     monkeypatch.setenv("FAKED_DIE", "1")
-    outcomes = {outcome.id: outcome for outcome in batch.run(jobs(tmp_path), workers=2)}
+    outcomes = {outcome.id: outcome for outcome in campaign.run(jobs(tmp_path), workers=2)}
     died = outcomes.pop("gissin-c")
     assert isinstance(died, Failure)
     assert "process died" in died.message
@@ -196,7 +197,7 @@ def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path,
 
 def test_jax_is_made_ready(tmp_path):
     code = (
-        "import jax; from lineament.execution import batch; batch.prepare(); print(jax.config.jax_enable_x64,"
+        "import jax; from lineament.execution import worker; worker.prepare(); print(jax.config.jax_enable_x64,"
         "jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_cache_min_entry_size_bytes)"
     )
 
@@ -214,8 +215,7 @@ def test_jax_is_made_ready(tmp_path):
 def test_a_worker_keeps_to_its_share_of_threads(monkeypatch):
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
         monkeypatch.delenv(name, raising=False)
-    pool = batch._worker(3)
-    with pool:
-        assert pool.submit(os.getenv, "NPROC").result() == "3"
-        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "3"
-        assert pool.submit(eval, "__import__('jax').config.read('jax_enable_x64')").result() is True
+    with Processes(1) as pool:
+        assert pool.threads == cores()
+        assert pool.submit(os.getenv, "NPROC").result() == str(cores())
+        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == str(cores())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from . import atlas, cite, claims, data, explore, forecast, reproduce, scoreboard, show
+from . import atlas, cite, claims, data, explore, forecast, reproduce, runs, scoreboard, show, sweep, why
 from .app import INTERRUPTED, app
 
 __all__ = ["app", "main"]
@@ -19,6 +19,9 @@ app.command()(reproduce.reproduce)
 app.command()(atlas.atlas)
 app.command()(forecast.forecast)
 app.command()(scoreboard.scoreboard)
+app.command()(sweep.sweep)
+app.command()(runs.runs)
+app.command()(why.why)
 app.command()(explore.explore)
 app.add_typer(data.sets, name="data")
 app.command()(cite.cite)

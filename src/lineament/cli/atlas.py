@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .options import (
+    EngineOption,
     Ids,
     PaperOption,
     SeedOption,
@@ -31,6 +32,7 @@ def atlas(
         int | None,
         typer.Option(parser=whole(1), metavar="N", help="Worker processes.", show_default="one for each core"),
     ] = None,
+    engine: EngineOption = "local",
     results: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Evidence from elsewhere to show too.", show_default="results, if there"),
@@ -47,12 +49,14 @@ def atlas(
     chosen = choose(ids or (), paper)
     elsewhere = _elsewhere(results)
     writable("--out", out)
-    from lineament.execution import batch
+    from lineament.execution.engines import EngineError
     from lineament.report import console
     from lineament.report.survey import survey
 
-    workers = jobs or batch.cores()
-    made = survey(chosen, out, size.value, seed, fresh=fresh, workers=workers, elsewhere=elsewhere)
+    try:
+        made = survey(chosen, out, size.value, seed, fresh=fresh, workers=jobs, engine=engine, elsewhere=elsewhere)
+    except (EngineError, ValueError) as error:
+        refuse("--engine", str(error))
     for problem in made.unread:
         typer.echo(f"lineament: left out: {problem}", err=True)
     console.results(made.outcomes, total=True)

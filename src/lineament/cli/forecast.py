@@ -107,10 +107,10 @@ def forecast(
         refuse("DATA", str(error))
     run = None
     if train:
-        from lineament.execution.batch import prepare
+        from lineament.execution import worker
         from lineament.forecasting import train as train_network
 
-        prepare()
+        worker.prepare()
         try:
             run = train_network(made)
         except ValueError as error:

@@ -43,9 +43,9 @@ def run(
     from lineament.forecasting import forecast_network_table, train_network
 
     if train:
-        from lineament.execution import batch
+        from lineament.execution import worker
 
-        batch.prepare()
+        worker.prepare()
     build: Any = "mlp" if network == "mlp" else find(network)
     try:
         own = None if network == "mlp" else _foreign(build)

@@ -11,7 +11,7 @@ from .app import INTERRUPTED
 
 if TYPE_CHECKING:
     from lineament.claims import Claim
-    from lineament.execution.batch import Failure
+    from lineament.execution.campaign import Failure
     from lineament.execution.store import Stored
 
 LARGEST = 2**63 - 1
@@ -78,6 +78,10 @@ SeedOption = Annotated[int, typer.Option(parser=whole(0), metavar="S", help="The
 SeedsOption = Annotated[
     Seeds | None,
     typer.Option(parser=seed_range, metavar="A-B", help="Several seeds, such as 0-4 or 0,3,7, instead of one."),
+]
+EngineOption = Annotated[
+    str,
+    typer.Option(metavar="WHERE", help="local, or the address of a dask scheduler such as tcp://10.0.0.1:8786."),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import (
+    EngineOption,
     Ids,
     SeedOption,
     SeedsOption,
@@ -21,7 +22,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from lineament.execution.batch import Failure, Job
+    from lineament.execution.campaign import Failure, Job
     from lineament.execution.store import Stored
 
 
@@ -35,7 +36,11 @@ def reproduce(
     missing: Annotated[
         bool, typer.Option("--missing", help="Run only what --out does not hold yet from these settings.")
     ] = False,
-    jobs: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Worker processes.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(parser=whole(1), metavar="N", help="Worker processes.", show_default="1, or all of the engine"),
+    ] = None,
+    engine: EngineOption = "local",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each result, one a line.")] = False,
 ) -> None:
     """Check claims and print what was found; several seeds give one verdict.
@@ -51,20 +56,27 @@ def reproduce(
         writable("--out", out)
     elif missing:
         refuse("--missing", "give --out too: the folder whose evidence is to be completed")
-    from lineament.execution import batch
+    from lineament.execution import campaign
+    from lineament.execution.engines import EngineError
     from lineament.report import draw
 
     # One seed's figure is enough: the others differ in their numbers, which are kept.
     wanted = [
-        batch.Job(claim, size.value, number, out, draw.draw_files, with_figure=number == numbers[0])
+        campaign.Job(
+            claim, size.value, number, out and out.resolve(), draw.draw_files, with_figure=number == numbers[0]
+        )
         for claim in chosen
         for number in numbers
     ]
-    _run(wanted, batch.standing(wanted) if missing else {}, jobs, as_json)
+    workers = jobs or (1 if engine == "local" else None)
+    try:
+        _run(wanted, campaign.standing(wanted) if missing else {}, workers, engine, as_json)
+    except (EngineError, ValueError) as error:
+        refuse("--engine", f"{error}; with --out and --missing the same command goes on from there")
 
 
-def _run(jobs: "list[Job]", done: "dict[Job, Stored]", workers: int, as_json: bool) -> None:
-    from lineament.execution import batch
+def _run(jobs: "list[Job]", done: "dict[Job, Stored]", workers: int | None, engine: str, as_json: bool) -> None:
+    from lineament.execution import campaign
     from lineament.report import console
 
     left = [job for job in jobs if job not in done]
@@ -72,7 +84,7 @@ def _run(jobs: "list[Job]", done: "dict[Job, Stored]", workers: int, as_json: bo
     stopped = False
     with (
         console.Watch(len(jobs), len(done)) as watch,
-        contextlib.closing(batch.run(left, workers, watch.begin)) as run,
+        contextlib.closing(campaign.run(left, workers, watch.begin, engine)) as run,
     ):
         try:
             for outcome in run:

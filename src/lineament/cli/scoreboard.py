@@ -24,13 +24,13 @@ def scoreboard(
     if folder is not None and not folder.is_dir():
         refuse("FOLDER", f"{str(folder)!r} is not a folder")
     writable("--out", out)
-    from lineament.execution import batch
+    from lineament.execution import worker
     from lineament.report import scoreboard as board
 
     sources = board.found(folder)
     if not sources:
         refuse("FOLDER", f"{str(folder)!r} holds no table")
-    batch.prepare()
+    worker.prepare()
     try:
         cells = board.run(sources, out, fresh=fresh, tell=typer.echo)
     except KeyboardInterrupt:

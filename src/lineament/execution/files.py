@@ -7,15 +7,22 @@ import time
 from pathlib import Path
 
 
-def write(path: Path, content: str | bytes) -> Path:
-    """Write a file by way of a temporary one in the same folder, so that a reader sees the old or the new file."""
+def write(path: Path, content: str | bytes, *, settle: bool = True) -> Path:
+    """Write a file by way of a temporary one in the same folder, so that a reader sees the old or the new file.
+
+    Args:
+        path: The file.
+        content: What it is to hold.
+        settle: Whether to wait until it is on the disk, safe from a loss of power too.
+    """
     data = content.encode() if isinstance(content, str) else content
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as part:
             part.write(data)
             part.flush()
-            os.fsync(part.fileno())
+            if settle:
+                os.fsync(part.fileno())
         os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private; an atlas is to be read by others
         os.replace(name, path)
     except BaseException:

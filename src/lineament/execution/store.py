@@ -93,7 +93,7 @@ def record(result: Result) -> Stored:
         seed=result.seed,
         seconds=result.seconds,
         environment=dict(result.environment),
-        fingerprint=fingerprint(),
+        fingerprint=fingerprint(claim),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         command=f"lineament reproduce {claim.id} --size {result.size} --seed {result.seed}",
         table=tabled,
@@ -148,13 +148,18 @@ def _refuse_constant(name: str) -> float:
 
 
 def _from_fields(fields: dict[str, Any]) -> Stored:
+    for name, kind in _TYPES.items():
+        if not _is_of(fields.get(name, kind()) if name in _LATER else fields[name], kind):
+            raise ValueError(f"its {name} must be {kind.__name__}; it is {type(fields[name]).__name__}")
+    for name, kind in _ENTRIES.items():
+        held = fields.get(name, ())
+        for value in held.values() if isinstance(held, dict) else held:
+            if not _is_of(value, kind):
+                raise ValueError(f"its {name} must hold {kind.__name__}; one of them is {type(value).__name__}")
     if not SAFE_ID.fullmatch(fields["id"]):
         raise ValueError(f"its id {fields['id']!r} cannot name a page")
     if not fields["checks"]:
         raise ValueError("it has no checks")
-    for name, kind in _TYPES.items():
-        if not isinstance(fields[name], kind):
-            raise ValueError(f"its {name} must be {kind.__name__}; it is {type(fields[name]).__name__}")
     return Stored(**{name: _DECODE.get(name, _as_is)(value) for name, value in fields.items()})
 
 
@@ -193,7 +198,26 @@ def _as_is(value: Any) -> Any:
     return value
 
 
-_TYPES = {"title": str, "statement": str, "size": str, "seed": int, "settings": dict, "numbers": dict, "remarks": list}
+def _is_of(value: Any, kind: type) -> bool:
+    """Whether a JSON value is of a type; a number may be a whole one, or the name of one that is not finite."""
+    if kind is float:
+        return (isinstance(value, int | float) and not isinstance(value, bool)) or value in encoding.NOT_FINITE
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+_WORDS = (
+    "id", "paper", "place", "title", "statement", "description", "kind", "verdict", "reason", "correction", "size",
+    "fingerprint", "finished", "command",
+)  # fmt: skip
+_LATER = ("table", "protocol")  # which the first form of stored evidence lacks
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(_WORDS, str),
+    **dict.fromkeys(("settings", "numbers", "environment", "table", "protocol"), dict),
+    **dict.fromkeys(("checks", "printed", "remarks"), list),
+    "seed": int,
+    "seconds": float,
+}
+_ENTRIES: dict[str, type] = {"numbers": float, "environment": str, "protocol": str, "remarks": str, "checks": dict}
 _DECODE = {
     "verdict": Verdict,
     "checks": encoding.checks,

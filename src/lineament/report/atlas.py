@@ -10,7 +10,7 @@ from pathlib import Path
 from lineament.claims.claim import Claim
 from lineament.claims.sizes import SIZES
 from lineament.execution import files
-from lineament.execution.batch import Failure
+from lineament.execution.campaign import Failure
 from lineament.execution.store import Stored
 
 from . import drawings, explorer, site

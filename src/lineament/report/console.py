@@ -17,7 +17,7 @@ from rich.text import Text
 
 from lineament.claims.sizes import SIZES
 from lineament.evidence import Verdict
-from lineament.execution.batch import Failure
+from lineament.execution.campaign import Failure
 from lineament.execution.pooled import by_claim
 from lineament.execution.store import Stored, summary
 

@@ -9,7 +9,7 @@ from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
 from lineament.claims.sizes import SIZES
 from lineament.evidence import Verdict
-from lineament.execution.batch import Failure
+from lineament.execution.campaign import Failure
 from lineament.execution.pooled import Pooled, pooled
 from lineament.execution.store import Stored
 

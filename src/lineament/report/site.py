@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from lineament.core.versions import version
 from lineament.evidence import Check
-from lineament.execution.fingerprint import fingerprint
+from lineament.execution.fingerprint import package
 
 from . import prose, style
 from .entries import BADGES
@@ -36,7 +36,7 @@ def templates() -> "Environment":
         css=Markup((texts / "page.css").read_text(encoding="utf-8")),
         script=Markup((texts / "filter.js").read_text(encoding="utf-8")),
         colours=Markup(_colours()),
-        fingerprint=fingerprint(),
+        fingerprint=package(),
         version=version("lineament"),
         bar_text=bar_text,
     )

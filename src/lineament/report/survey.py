@@ -4,10 +4,11 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lineament.claims import Claim, Size, all_claims
-from lineament.execution import batch, files, store
-from lineament.execution.batch import Failure, Job
+from lineament.execution import campaign, files, store
+from lineament.execution.campaign import Failure, Job
 from lineament.execution.store import Stored
 
 from . import atlas, drawings
@@ -40,7 +41,8 @@ def survey(
     seed: int = 0,
     *,
     fresh: bool = False,
-    workers: int = 1,
+    workers: int | None = 1,
+    engine: Any = "local",
     elsewhere: Sequence[Path] = (),
 ) -> Survey:
     """Run claims, except those finished before by the same source, and write the atlas.
@@ -51,14 +53,15 @@ def survey(
         size: At which size to run them.
         seed: With which seed.
         fresh: Whether to drop what is stored for them and run them again.
-        workers: How many processes run them.
+        workers: How many processes or tasks at a time.
+        engine: Where to run them, as `lineament.sweep` takes it.
         elsewhere: Folders with evidence from other runs, to be shown too.
     """
-    kept = files.writable(folder / "evidence")
+    kept = files.writable(folder / "evidence").resolve()
     jobs = [Job(claim, size, seed, kept, drawings.draw_ahead) for claim in claims]
     if fresh:
-        batch.forget(jobs)
-    outcomes, interrupted = _run(jobs, workers)
+        campaign.forget(jobs)
+    outcomes, interrupted = _run(jobs, workers, engine)
     records, unread = [], []
     for source in (kept, *elsewhere):
         read, problems = store.load_folder(source)
@@ -68,12 +71,15 @@ def survey(
     return Survey([outcomes[job.id] for job in jobs if job.id in outcomes], len(jobs), index, unread, interrupted)
 
 
-def _run(jobs: Sequence[Job], workers: int) -> tuple[dict[str, Stored | Failure], bool]:
+def _run(jobs: Sequence[Job], workers: int | None, engine: Any) -> tuple[dict[str, Stored | Failure], bool]:
     """What came of each claim, in this run or an earlier one, and whether Ctrl-C ended it early."""
-    done = batch.finished(jobs)
+    done = campaign.finished(jobs)
     outcomes: dict[str, Stored | Failure] = {job.id: stored for job, stored in done.items()}
     left = [job for job in jobs if job not in done]
-    with Watch(len(jobs), len(done)) as watch, contextlib.closing(batch.run(left, workers, watch.begin)) as run:
+    with (
+        Watch(len(jobs), len(done)) as watch,
+        contextlib.closing(campaign.run(left, workers, watch.begin, engine)) as run,
+    ):
         try:
             for outcome in run:
                 watch.end(outcome)

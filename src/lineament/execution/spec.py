@@ -1,0 +1,85 @@
+"""A sweep as a file: what to run, over which values, and where to keep it."""
+
+import importlib
+import importlib.util
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+KNOWN = ("experiment", "store", "grid", "zip", "where")
+SPREADS = {"range": range, "linspace": np.linspace, "geomspace": np.geomspace}
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read the arguments of a sweep from a TOML file.
+
+    ```toml
+    experiment = "trial.py:experiment"
+    store = "runs"
+
+    [grid]
+    depth = [1, 2, 3]
+    start_scale = { geomspace = [1e-6, 1, 25] }
+    seed = { range = [0, 20] }
+    ```
+
+    Functions are named as MODULE:FUNCTION, or FILE.py:FUNCTION with the file beside this one.
+    """
+    path = Path(path)
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from error
+    if unknown := [name for name in given if name not in KNOWN]:
+        raise ValueError(f"{path} must have only {', '.join(KNOWN)}; got {', '.join(unknown)}")
+    if missing := [name for name in ("experiment", "store", "grid") if name not in given]:
+        raise ValueError(f"{path} must have {', '.join(missing)}")
+    where = given.get("where")
+    return {
+        "experiment": load(given["experiment"], path.parent, "experiment"),
+        "grid": {name: _values(name, values) for name, values in _mapping(given["grid"]).items()},
+        "store": str(path.parent / str(given["store"])),
+        "zip": given.get("zip", ()),
+        "where": None if where is None else load(where, path.parent, "where"),
+    }
+
+
+def load(name: Any, beside: Path, what: str) -> Any:
+    """Import a function that is named as MODULE:FUNCTION or FILE.py:FUNCTION."""
+    home, colon, function = str(name).partition(":")
+    if not colon or not function.isidentifier():
+        raise ValueError(f"{what} must read MODULE:FUNCTION or FILE.py:FUNCTION; got {name!r}")
+    try:
+        if home.endswith(".py"):
+            file = (beside / home).resolve()
+            sys.path.insert(0, str(file.parent))  # so that it finds what stands beside it, as a script would
+            module = importlib.import_module(file.stem)
+        else:
+            sys.path.insert(0, str(beside.resolve()))
+            module = importlib.import_module(home)
+    except ImportError as error:
+        raise ValueError(f"{what} must name a module that can be imported; {home} cannot: {error}") from error
+    if not hasattr(module, function):
+        raise ValueError(f"{what} must name a function of {home}; it has no {function!r}")
+    return getattr(module, function)
+
+
+def _mapping(grid: Any) -> dict[str, Any]:
+    if not isinstance(grid, dict):
+        raise ValueError(f"grid must be a table of names and their values; got {grid!r}")
+    return grid
+
+
+def _values(name: str, given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    if len(given) != 1 or next(iter(given)) not in SPREADS:
+        raise ValueError(f"grid[{name!r}] must be a list, or one of {', '.join(SPREADS)}; got {given!r}")
+    ((kind, arguments),) = given.items()
+    try:
+        return SPREADS[kind](*arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"grid[{name!r}] must be what {kind} takes; got {arguments!r}: {error}") from None
