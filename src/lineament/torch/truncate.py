@@ -12,7 +12,8 @@ from torch.nn.parameter import is_lazy
 
 from .budget import Choice, ranks_within
 from .collapse import collapse
-from .factored import as_weights, balanced, double, factored, groups, matrices
+from .decomposition import balanced, decomposed, double
+from .factored import as_weights, factored
 from .layers import Site, placed, sites
 from .measured import Measured, measure
 from .report import Table
@@ -111,7 +112,7 @@ def truncate(
     why_whole = _WHY_WHOLE[_one_of(energy=energy, ranks=ranks, parameters=parameters)]
     whole = collapse(model)
     places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
-    choices = {id(site.layer.weight): _choice(site) for site in places if not site.reason}
+    choices = {id(site.weight): _choice(site) for site in places if not site.reason}
     if parameters is not None:
         picked = ranks_within(choices, _budget(whole, choices, parameters))
     elif energy is not None:
@@ -156,18 +157,18 @@ def _factored(model: nn.Module, places: list[Site], picked: Mapping[int, int | N
     """The model with two factors in the place of each layer that a rank was picked for; layers may share them."""
     shared: dict[int, list[nn.Parameter]] = {}
     for site in places:
-        if site.reason or not (rank := picked[id(site.layer.weight)]):
+        if site.reason or not (rank := picked[id(site.weight)]):
             continue
-        key = id(site.layer.weight)
+        key = id(site.weight)
         if key not in shared:
-            W = matrices(double(site.layer.weight), groups(site.layer))
-            shared[key] = as_weights(site.layer, balanced(W, 2, rank))
-        model = placed(model, site, factored(site.layer, shared[key]))
+            W = site.matrices(double(site.weight))
+            shared[key] = as_weights(site.module, balanced(decomposed(W, site.weight.dtype), 2, rank))
+        model = placed(model, site, factored(site.module, shared[key]))
     return model
 
 
 def _choice(site: Site) -> Choice:
-    W = matrices(double(site.layer.weight), groups(site.layer))
+    W = site.matrices(double(site.weight))
     S = torch.linalg.svdvals(W).cpu().numpy()
     return Choice(W.numel(), len(W) * (W.shape[1] + W.shape[2]), energy_curve(S), S.max(axis=0))
 
@@ -204,7 +205,7 @@ def _asked(
             if type(rank) is not int or rank < 1:
                 raise ValueError(f"ranks must be whole numbers of at least 1; got {rank!r} for {site.name!r}")
             if not site.reason:
-                key = id(site.layer.weight)
+                key = id(site.weight)
                 picked[key] = rank if rank < len(choices[key].energy) else None
     return picked
 
@@ -219,7 +220,7 @@ def _row(
         return TruncatedLayer(
             site.name, kind, site.shape, False, None, None, None, None, None, size, size, site.reason
         )
-    shape, full = tuple(site.layer.weight.shape), len(choice.energy)
+    shape, full = tuple(site.weight.shape), len(choice.energy)
     if rank is None:
         note = f"whole: {why_whole}"
         return TruncatedLayer(site.name, kind, shape, False, full, full, 1.0, 0.0, 0.0, choice.size, choice.size, note)
