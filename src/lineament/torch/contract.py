@@ -98,7 +98,8 @@ class Tile:
     def _lookups(self, p: Lookup, q: Lookup, memory: float) -> None:
         """By pairs of positions, which meet where they look up the same row, or by the rows that occur."""
         occurring, places = torch.unique(torch.cat([p.index.flatten(), q.index.flatten()]), return_inverse=True)
-        if q.d.shape[2] <= len(occurring):
+        (t, o), s = p.d.shape[2:], q.d.shape[2]
+        if t * s * (o + 10) <= len(occurring) * o:
             self._meet(lambda some: (p.index[some][:, :, None, None] == q.index).to(p.d), p.d, q.d, memory)
             return
         mine, theirs = places[: p.index.numel()].view_as(p.index), places[p.index.numel() :].view_as(q.index)

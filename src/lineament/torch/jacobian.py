@@ -72,13 +72,13 @@ class Jacobian:
             raise ValueError("model must have outputs that depend on its parameters; autograd sees no dependence")
         return again.shape[1]
 
-    def sketch(self, inputs: Inputs) -> dict[str, Derivative]:
-        """Derivatives of the right shapes that hold nothing: no backward pass."""
+    def sketch(self, inputs: Inputs) -> tuple[int, dict[str, Derivative]]:
+        """The bytes of all taps, and derivatives of the right shapes that hold nothing: no backward pass."""
         with torch.enable_grad():
             taps, out = self._forward(inputs)
             n, c = out.shape
             blank = (tap.apart(tap.z.new_zeros(()).expand(c, *tap.z.shape), n) for tap in taps)
-            return _joined(taps, blank)
+            return sum(tap.z.nbytes for tap in taps), _joined(taps, blank)
 
     def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor]:
         with Taps(self.names, len(inputs[0])) as taps:

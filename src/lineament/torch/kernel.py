@@ -23,7 +23,7 @@ def ntk(
     y: Inputs | None = None,
     *,
     outputs: Outputs = "all",
-    memory: float = 2**30,
+    memory: float = 2**28,
     forward: Callable[..., Any] | None = None,
 ) -> Tensor:
     """`Θ_ij(x, y) = Σ_θ ∂f_i(x)/∂θ · ∂f_j(y)/∂θ` over all parameters that require a gradient.
@@ -159,7 +159,7 @@ def _plan(
     if n <= _EXAMPLES and n * c * size * sum(map(torch.numel, jacobian.parameters())) <= memory / 16:
         return _Plan(c, n, 1, frozenset())  # nothing to plan
     least, extra, dense = 0.0, {}, set()
-    found = jacobian.sketch(tuple(part[:1] for part in inputs))
+    taps, found = jacobian.sketch(tuple(part[:1] for part in inputs))
     for name, part in found.items():
         size = nbytes(part)
         if isinstance(part, Outer) and not by_pairs(part, outputs, m):
@@ -174,9 +174,9 @@ def _plan(
     for name, more in sorted(extra.items(), key=lambda item: item[1]):
         if n * (least + more) <= memory / 2:
             least, dense = least + more, dense | {name}
-    # What a block needs in passing: δ and inputs of all layers, with their copies.
-    passing = 3 * sum(map(nbytes, found.values()))
-    block = max(1, min(n, _EXAMPLES, int(memory / (4 * passing + 1))))
+    # What a block needs in passing: δ at all taps for every output, and what the forward pass keeps.
+    passing = (c + 4) * taps
+    block = max(1, min(n, _EXAMPLES, int(memory / (2 * passing + 1))))
     return _Plan(c, block, max(1, int(memory / 2 / (block * least + 1))), frozenset(dense))
 
 
