@@ -156,8 +156,10 @@ def _plan(
     """
     n, m = len(inputs[0]), len(columns[0])
     c, size = jacobian.outputs(inputs), next(jacobian.parameters()).element_size()
-    if n <= _EXAMPLES and n * c * size * sum(map(torch.numel, jacobian.parameters())) <= memory / 16:
-        return _Plan(c, n, 1, frozenset())  # nothing to plan
+    whole = n * c * size * sum(map(torch.numel, jacobian.parameters()))
+    # Nothing to plan where all of the Jacobian would fit, and the activations of a network so much wider than its input.
+    if n <= _EXAMPLES and max(whole, 64 * c * sum(part.nbytes for part in inputs)) <= memory:
+        return _Plan(c, n, 1, frozenset())
     least, extra, dense = 0.0, {}, set()
     taps, found = jacobian.sketch(tuple(part[:1] for part in inputs))
     for name, part in found.items():
