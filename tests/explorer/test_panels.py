@@ -1,5 +1,6 @@
 """Every panel by hand: dragging, keys, clicks, time, refusals and what is said about assumptions."""
 
+import itertools
 import re
 
 import numpy as np
@@ -45,6 +46,35 @@ def test_every_control_has_a_name(site):
               .map(e => e.outerHTML)"""
         )
         assert unnamed == []
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_every_slider_handle_list_and_switch_moves_by_keys(site, panel):
+    """Whatever can be moved is reached by Tab, and arrow keys (or a space, for a switch) change a value."""
+    site.show(f"panel={panel}&y=log" if panel == "modes" else f"panel={panel}")
+    inside = "[role=tabpanel]:not([hidden])"
+    controls = site.page.locator(
+        f"{inside} :is([data-handle], input[type=range], .control[data-key] select, input[type=checkbox])"
+    )
+    names = []
+    for index in itertools.count():
+        if index >= controls.count():  # which may change on the way: another kind of map has other handles
+            break
+        each = controls.nth(index)
+        assert each.evaluate("e => e.tabIndex") == 0
+        if each.evaluate("e => e.tagName === 'SELECT' && e.options.length < 2"):
+            continue
+        before, name = site.values(), each.evaluate("e => e.getAttribute('aria-label') || e.labels[0].innerText")
+        keys = ["Space"] if each.get_attribute("type") == "checkbox" else ["ArrowRight", "ArrowLeft", "ArrowLeft"]
+        each.focus()
+        moved = False
+        for key in keys:
+            site.page.keyboard.press(key)
+            moved = moved or site.values() != before
+        assert moved, name
+        names.append(name)
+    assert len(names) >= 5
+    assert len(set(names)) >= len(names) - 1  # time has a handle and a slider
 
 
 def test_dragging_a_bar_changes_its_target_only(site):

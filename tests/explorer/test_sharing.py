@@ -12,7 +12,7 @@ import pytest
 
 from lineament.claims import all_claims
 from lineament.report import explorer, style
-from lineament.theory import lambda_modes, modes, phases
+from lineament.theory import lambda_modes, modes, phases, two_layer
 
 matplotlib.use("Agg")
 
@@ -20,6 +20,7 @@ STATES = {
     "modes": "panel=modes&depth=inf&start=0.002&spectrum=9,5,2&y=log&x=log&multiples=0&now=0.25",
     "phases": "panel=phases&depth=4&s=0.2&f=0.8&start=0.0005&ratio=3&now=0.5",
     "lazy-rich": "panel=lazy-rich&scale=0.01&balance=0.3&larger=second&target=2&now=0.7",
+    "lazy-rich, turned": "panel=lazy-rich&scale=0.05&balance=0.7&larger=first&target=2&turn=75&now=0.3",
     "preconditioner": "panel=preconditioner&map=diagonal&power=2&slope=2&depth=5&target=1.5,1&start=0.3,0.2&now=0.1",
     "twin": "panel=twin&activation=tanh&labels=norm&layers=second&d=12&m=300&n=200&step=0.02&seed=3&now=0.5",
     "table": "panel=table&sample=iris&target=&depth=3&start=0.01&whiten=1&classes=0&seed=0&now=0.5",
@@ -129,6 +130,33 @@ def test_lazy_rich_as_python_and_csv(site):
         assert np.allclose(table[f"kernel_{k + 1}"], code["kernel"][:, k], rtol=1e-10)
     wanted = lambda_modes.trajectory(table["t"], 2.0, 0.01, 0.3)
     assert np.allclose(table["sigma_1"], wanted, rtol=1e-10)
+
+
+@pytest.mark.parametrize("larger", ["first", "second"])
+def test_a_turned_start_as_python_and_csv(site, larger):
+    site.show(STATES["lazy-rich, turned"].replace("larger=first", f"larger={larger}"))
+    code, table = copied(site), columns(downloaded(site, "CSV"))
+    for k in range(3):
+        assert np.allclose(table[f"sigma_{k + 1}"], code["sigma"][:, k], rtol=1e-10, atol=1e-14)
+        assert np.allclose(table[f"kernel_{k + 1}"], code["kernel"][:, k], rtol=1e-10)
+    assert np.allclose(table["across"], code["across"], rtol=1e-8, atol=1e-14)
+    assert two_layer.balance(code["W1"], code["W2"]).violation < 1e-14
+    # The last row of numbers: the weakest mode, and both layers at the end.
+    last = site.page.locator("[role=tabpanel]:not([hidden]) .reading tbody tr").last.inner_text().split("\t")
+    for told, layer in zip(last[-2:], (code["W1_end"], code["W2_end"]), strict=True):
+        assert float(told) == pytest.approx(np.linalg.svd(layer, compute_uv=False)[2], rel=2e-3)
+    assert "Not aligned with the target: modes do not move on their own" in site.text()
+
+
+def test_a_start_that_is_not_turned_is_the_closed_form_of_its_modes(site):
+    site.show("panel=lazy-rich&scale=0.05&balance=0.7&turn=0")
+    plain = columns(downloaded(site, "CSV"))
+    site.show("panel=lazy-rich&scale=0.05&balance=0.7&turn=1e-9")
+    turned = columns(downloaded(site, "CSV"))
+    for k in range(3):
+        assert np.interp(turned["t"], plain["t"], plain[f"sigma_{k + 1}"]) == pytest.approx(
+            turned[f"sigma_{k + 1}"], rel=1e-3
+        )
 
 
 @pytest.mark.parametrize("state", [STATES["preconditioner"], "panel=preconditioner&map=row&power=4&slope=0.5&depth=4"])

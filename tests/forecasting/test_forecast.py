@@ -94,16 +94,34 @@ def test_the_deep_path_is_that_of_the_whole_map():
     np.testing.assert_allclose(made.path.share[at], share, atol=2e-5)
 
 
-def test_explicit_and_implicit_solvers_agree(monkeypatch):
+@pytest.mark.parametrize("steps", [None, 400])
+def test_what_is_read_off_a_path_does_not_depend_on_the_solver(monkeypatch, steps):
     X, y = table(p=4, k=2)
-    implicit = forecast(X, y, depth=2)
+    implicit = forecast(X, y, depth=2, steps=steps)
     monkeypatch.setattr(paths, "DENSE", 0)
-    explicit = forecast(X, y, depth=2)
+    explicit = forecast(X, y, depth=2, steps=steps)
+    np.testing.assert_allclose(explicit.time, implicit.time, rtol=1e-6)
+    np.testing.assert_allclose(explicit.loss, implicit.loss, rtol=1e-6)
     for a, b in zip(implicit.components, explicit.components, strict=True):
-        assert a.half == pytest.approx(b.half, rel=1e-3)
-    np.testing.assert_allclose(
-        np.interp(implicit.time, explicit.time, explicit.loss), implicit.loss, atol=2e-3 * implicit.path.left[0]
-    )
+        assert (a.begins, a.half, a.ends) == pytest.approx((b.begins, b.half, b.ends), rel=1e-6)
+    # No heavy component, and no time after the first record, moves by more than a fiftieth between two records.
+    heavy = np.array([each.explained for each in implicit.components]) > 2e-3
+    assert np.abs(np.diff(implicit.path.share, axis=0))[:, heavy].max() <= paths.FINE * (1 + 1e-6)
+    assert (implicit.time[2:] / implicit.time[1:-1]).max() <= (1 + paths.FINE) * (1 + 1e-12)
+
+
+def test_the_range_ends_where_enough_is_learnt():
+    X, y = table(p=4, k=2)
+    made = forecast(X, y, depth=2)
+    share = made.path.share[:, [each.explained > 0.02 for each in made.components]]
+    enough = (made.path.left <= 1e-3 * made.path.left[0]) & (share >= paths.DONE).all(axis=1)
+    assert np.flatnonzero(enough).tolist() == [len(enough) - 1]
+    assert made.learnt == pytest.approx(0.999, abs=1e-6) or share[-1].min() == pytest.approx(paths.DONE, abs=1e-6)
+
+
+def test_the_largest_weight_of_a_mode_is_positive():
+    X, y = table(p=4, k=3)
+    assert all(each.features[0][1] > 0 for each in forecast(X, y, depth=2, whiten=True).components)
 
 
 def test_one_layer_is_a_matrix_exponential():

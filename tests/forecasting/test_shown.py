@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lineament import Run
 from lineament.forecasting import forecast, train, words
 
 
@@ -19,6 +20,14 @@ def test_the_repr_is_one_short_line(run):
         assert "\n" not in repr(shown)
     assert repr(run.forecast).startswith("Forecast(arrays: 60 examples, 4 features, one target; 2 layers, step size ")
     assert repr(run).startswith("Comparison(holds: Trained in ")
+
+
+def test_the_training_itself_is_in_the_comparison(run):
+    assert isinstance(run.run, Run)
+    np.testing.assert_array_equal(run.steps, run.run.step.values)
+    product = run.run.final[1] @ run.run.final[0]
+    np.testing.assert_allclose(product, run.run.end_to_end.values[-1], rtol=1e-12, atol=1e-12)
+    assert run.diverged_at is None
 
 
 def test_the_repr_of_a_long_name_is_short():

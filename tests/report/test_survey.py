@@ -157,7 +157,10 @@ def descendants(pid: int) -> set[int]:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path, ending):
     # Ctrl-C on the parent only: its workers must end with it, though one of them would sleep for ten minutes.
-    script = f"import lineament.claims.registry as r; r.BUILT_IN = ({faked!r},)\nimport lineament.cli as c, sys\n"
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's `&` has it ignored
+    )
+    script += f"import lineament.claims.registry as r; r.BUILT_IN = ({faked!r},)\nimport lineament.cli as c, sys\n"
     script += "if __name__ == '__main__': sys.exit(c.main(['atlas', '--jobs', '2', '--out', sys.argv[1]]))"
     (tmp_path / "go.py").write_text(script)
     where = os.path.dirname(registry.find("gissin-a").source.path)
@@ -179,7 +182,7 @@ def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path,
     children = descendants(process.pid)
     assert children
     process.send_signal(ending)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=300)
     if ending == signal.SIGINT:
         assert process.returncode == 130
         assert "interrupted; 3 of 4 claims are kept" in stderr

@@ -10,9 +10,9 @@ def generator(key: jax.Array) -> np.random.Generator:
     return np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
 
 
-def rotation(rng: np.random.Generator, size: int) -> np.ndarray:
+def rotation(rng: np.random.Generator, dimension: int) -> np.ndarray:
     """A uniformly random orthogonal matrix."""
-    Q, R = np.linalg.qr(rng.normal(size=(size, size)))
+    Q, R = np.linalg.qr(rng.normal(size=(dimension, dimension)))
     return Q * np.sign(np.diag(R))
 
 

@@ -29,11 +29,11 @@ def all_claims() -> dict[str, Claim]:
     return claims
 
 
-def _add(claims: dict[str, Claim], more: Iterable[Claim]) -> None:
-    more = tuple(more)
-    if others := [claim for claim in more if not isinstance(claim, Claim)]:
-        raise TypeError(f"an entry point of {ENTRY_POINTS} must name a sequence of Claim; it holds {others[0]!r}")
-    for claim in more:
+def _add(claims: dict[str, Claim], added: Iterable[Claim]) -> None:
+    added = tuple(added)
+    if not_claims := [claim for claim in added if not isinstance(claim, Claim)]:
+        raise TypeError(f"an entry point of {ENTRY_POINTS} must name a sequence of Claim; it holds {not_claims[0]!r}")
+    for claim in added:
         if claim.id in claims:
             raise ValueError(f"claim {claim.id!r} is registered twice; give one of them another id")
         claims[claim.id] = claim

@@ -24,7 +24,7 @@ class Sized(Generic[Settings]):
         self.__wrapped__ = function
 
     def __call__(self, size: Size, key: "jax.Array") -> Evidence:
-        """Bring evidence at one size."""
+        """Check the claim at one size, and return the evidence."""
         return self.function(self.settings[size], key)
 
 

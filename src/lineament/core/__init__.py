@@ -1,4 +1,4 @@
-"""What every other package stands on: models, ensembles, runs, keys, and checks of arguments.
+"""What every other package uses: models, ensembles, runs, keys, and checks of arguments.
 
 Nothing is imported before it is used: `theory` takes its checks of arguments from here, and needs no JAX.
 """

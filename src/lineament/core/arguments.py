@@ -81,17 +81,17 @@ def counts(name: str, value: Any, least: int = 1) -> tuple[int, ...]:
     return tuple(count(f"{name}[{i}]", entry, least) for i, entry in enumerate(value))
 
 
-def vector(name: str, value: Any, size: int | None = None, **bounds: Any) -> Array:
-    """Return a vector of at least one number, or of exactly `size`; the bounds are those of :func:`real`."""
+def vector(name: str, value: Any, length: int | None = None, **bounds: Any) -> Array:
+    """Return a vector of at least one number, or of exactly `length`; the bounds are those of :func:`real`."""
     array = real(name, value, **bounds)
-    if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
-        raise ValueError(f"{name} must be a vector of {size or 'at least one'} number(s); got shape {array.shape}")
+    if array.ndim != 1 or array.size == 0 or (length is not None and array.size != length):
+        raise ValueError(f"{name} must be a vector of {length or 'at least one'} number(s); got shape {array.shape}")
     return array
 
 
-def rising(name: str, value: Any, size: int | None = None, *, strictly: bool = True, **bounds: Any) -> Array:
+def rising(name: str, value: Any, length: int | None = None, *, strictly: bool = True, **bounds: Any) -> Array:
     """Return a vector that rises, without repeats if `strictly`."""
-    array = vector(name, value, size, **bounds)
+    array = vector(name, value, length, **bounds)
     gaps = np.diff(array)
     if not (gaps > 0 if strictly else gaps >= 0).all():
         k = int(np.argmax(gaps <= 0 if strictly else gaps < 0))
@@ -99,9 +99,9 @@ def rising(name: str, value: Any, size: int | None = None, *, strictly: bool = T
     return array
 
 
-def indices(name: str, value: Any, length: int, size: int) -> NDArray[np.int64]:
-    """Return so many whole numbers from 0 to size − 1."""
-    array = vector(name, value, length, least=0, below=size)
+def indices(name: str, value: Any, length: int, below: int) -> NDArray[np.int64]:
+    """Return `length` whole numbers, all at least 0 and below the bound."""
+    array = vector(name, value, length, least=0, below=below)
     if np.asarray(value).dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers; got {np.asarray(value).dtype}")
     return array.astype(np.int64)
@@ -145,7 +145,7 @@ def examples(name: str, value: Any, least: int = 1) -> np.ndarray:
 
 
 def labels(name: str, value: Any, examples: int) -> Array:
-    """Return finite labels of so many examples, (n,) or (n, k)."""
+    """Return finite labels of the given number of examples, (n,) or (n, k)."""
     y = real(name, value)
     if y.ndim not in (1, 2) or len(y) != examples or 0 in y.shape:
         raise ValueError(f"{name} must be labels (n,) or (n, k) of n = {examples} examples; got shape {y.shape}")
@@ -170,14 +170,14 @@ def layers(value: Any, name: str = "layers") -> Layers:
     """Return layers (W_1, …, W_n), first layer first, as matrices that can be multiplied: W_j is (d_j, d_{j−1})."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
         raise ValueError(f"{name} must be a sequence of at least one matrix; got {_shown(value)}")
-    found = tuple(matrix(f"{name}[{j}]", W) for j, W in enumerate(value))
-    for j, (before, after) in enumerate(pairwise(found), start=1):
+    Ws = tuple(matrix(f"{name}[{j}]", W) for j, W in enumerate(value))
+    for j, (before, after) in enumerate(pairwise(Ws), start=1):
         if after.shape[1] != before.shape[0]:
             raise ValueError(
                 f"{name}[{j}] must be a matrix of {before.shape[0]} columns to follow {name}[{j - 1}] of shape "
                 f"{before.shape}; got shape {after.shape}"
             )
-    return found
+    return Ws
 
 
 def together(**arrays: Array | np.floating) -> tuple[int, ...]:

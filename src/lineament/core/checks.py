@@ -106,11 +106,11 @@ def whole(name: str, value: float, least: int = 1) -> int:
 
 
 def sizes(name: str, value: Iterable[int], least: int = 1) -> tuple[int, ...]:
-    """Return positive integers, at least so many of them."""
-    given = tuple(value)
-    if len(given) < least or any(int(size) != size or size < 1 for size in given):
-        raise ValueError(f"{name} must be at least {least} positive integers; got {given}")
-    return tuple(int(size) for size in given)
+    """Return positive integers, at least `least` of them."""
+    numbers = tuple(value)
+    if len(numbers) < least or any(int(number) != number or number < 1 for number in numbers):
+        raise ValueError(f"{name} must be at least {least} positive integers; got {numbers}")
+    return tuple(int(number) for number in numbers)
 
 
 def share(name: str, value: float) -> float:

@@ -1,5 +1,6 @@
 """Many networks as one compiled program: anything with a leading `member` axis."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,16 +24,24 @@ class Ensemble(eqx.Module):
 
     def __getitem__(self, member: int) -> Any:
         """One member on its own."""
-        return jax.tree.map(lambda leaf: leaf[member] if eqx.is_array(leaf) else leaf, self.stacked)
+        index = operator.index(member)
+        if not -self.members <= index < self.members:
+            raise IndexError(f"member must lie in {-self.members}..{self.members - 1}; got {member}")
+        return _member(self.stacked, jnp.asarray(index % self.members))
+
+
+@eqx.filter_jit  # one program for all members, not two for each array
+def _member(stacked: Any, member: jax.Array) -> Any:
+    return jax.tree.map(lambda leaf: leaf[member] if eqx.is_array(leaf) else leaf, stacked)
 
 
 def ensemble(make: Callable[..., Any], *axes: jax.Array) -> Ensemble:
-    """Make one member for each entry of the given arrays, which are walked together.
+    """Make one member for each entry of the given arrays, which must be equally long.
 
     ```python
     keys = jax.random.split(key, 100)
-    start = la.ensemble(lambda key: la.starts.gaussian(net, key, scale=1e-3), keys)
-    start = la.ensemble(lambda key, scale: la.starts.gaussian(net, key, scale=scale), keys, scales)
+    start = la.ensemble(lambda key: la.starts.gaussian(model, key, start_scale=1e-3), keys)
+    start = la.ensemble(lambda key, scale: la.starts.gaussian(model, key, start_scale=scale), keys, scales)
     ```
     """
     lengths = {axis.shape[0] for axis in axes}
@@ -45,7 +54,7 @@ def stack(members: Sequence[Any]) -> Ensemble:
     """Stack members that were made one by one, such as problems on different data of the same shape."""
     if not members:
         raise ValueError("an ensemble needs at least one member")
-    arrays, rest = zip(*(eqx.partition(member, eqx.is_array) for member in members), strict=True)
-    if any(not eqx.tree_equal(other, rest[0]) for other in rest):
+    arrays, structures = zip(*(eqx.partition(member, eqx.is_array) for member in members), strict=True)
+    if any(not eqx.tree_equal(structure, structures[0]) for structure in structures):
         raise ValueError("the members of an ensemble must differ only in their arrays")
-    return Ensemble(eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), rest[0]))
+    return Ensemble(eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), structures[0]))

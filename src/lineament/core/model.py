@@ -81,10 +81,10 @@ class AbstractModel(eqx.Module):
     def check(self, parameters: Any, members: bool = False) -> None:
         """Refuse parameters that are not this model's; with `members`, every array has a member axis before its own."""
         layout = self.layout()
-        own = jax.tree.map(lambda leaf: leaf.shape, layout)
+        expected = jax.tree.map(lambda leaf: leaf.shape, layout)
         shapes = jax.tree.map(lambda leaf: tuple(leaf.shape[members:]), parameters)
-        if jax.tree.structure(parameters) != jax.tree.structure(layout) or shapes != own:
-            raise ValueError(f"start must have the shapes {own} of {self}; got {shapes}")
+        if jax.tree.structure(parameters) != jax.tree.structure(layout) or shapes != expected:
+            raise ValueError(f"start must have the shapes {expected} of {self}; got {shapes}")
 
     def __repr__(self) -> str:
         return eqx.tree_pformat(self, width=10_000, short_arrays=True)

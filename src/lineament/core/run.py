@@ -148,17 +148,17 @@ class Run:
         from ..recording import Recording
 
         data = self._one(member)
-        said = {name: data[name].values for name in ("outputs", "predictions") if name in data}
-        if not said:
+        answers = {name: data[name].values for name in ("outputs", "predictions") if name in data}
+        if not answers:
             raise ValueError(
                 'the run must hold what the model said of examples: train with record=("loss", "outputs")'
             )
         return Recording(
             data[self.along].values,
-            said.get("outputs"),
+            answers.get("outputs"),
             labels,
             inputs,
-            predictions=None if "outputs" in said else said["predictions"],
+            predictions=None if "outputs" in answers else answers["predictions"],
             loss=data["loss"].values if "loss" in data else None,
             spectra={"end_to_end": data["singular_values"].values} if "singular_values" in data else None,
             unbalancedness={"largest": data["unbalancedness"].values} if "unbalancedness" in data else None,

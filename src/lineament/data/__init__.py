@@ -1,4 +1,4 @@
-"""Synthetic and real data, and surgery on their principal components."""
+"""Synthetic and real data, and changes to their principal components."""
 
 from .catalogue import cache_folder, entry, folders, load, load_table, locate, names, verify
 from .components import Components, fit, separable_labels

@@ -1,4 +1,4 @@
-"""Archives of arrays (.npz): which of them are features and targets, without being fooled by names or sizes."""
+"""Archives of arrays (.npz): how they are read safely, and which arrays are features and which are targets."""
 
 import zipfile
 from collections.abc import Iterable
@@ -49,10 +49,10 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
 def refuse_bomb(path: Path) -> None:
     """Refuse a zip archive, which .npz and .xlsx files are, that would fill the memory once unpacked."""
     with zipfile.ZipFile(path) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    if size > LARGEST:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > LARGEST:
         raise ValueError(
-            f"{str(path)!r} must unpack to at most {LARGEST / 2**30:g} GiB; got {size / 2**30:.3g} GiB from "
+            f"{str(path)!r} must unpack to at most {LARGEST / 2**30:g} GiB; got {unpacked / 2**30:.3g} GiB from "
             f"{path.stat().st_size / 2**30:.2g} GiB"
         )
 

@@ -50,8 +50,8 @@ def missing(entry: Entry | TableEntry, root: Path, partial: bool = False) -> lis
 
 def locate(name: str, *, partial: bool = False) -> Path | None:
     """The first folder that holds all files of a data set, or None; any folder will do for one without files."""
-    found = entry(name)
-    return next((root for root in folders() if not missing(found, root, partial)), None)
+    data_set = entry(name)
+    return next((root for root in folders() if not missing(data_set, root, partial)), None)
 
 
 def load(
@@ -69,16 +69,16 @@ def load(
         folder: A data folder to read from, and from nowhere else.
         partial: Whether to make do with the training batches of CIFAR-10 that are there.
         download: Whether to download what is found nowhere.
-        progress: Told how a download goes; see `download.fetch`.
+        progress: Called while a file is downloaded; see `download.fetch`.
 
     Raises:
         FileNotFoundError: If its files are found nowhere and cannot be downloaded; says what to put where.
         ValueError: If a file is not the original, or the name is that of a table.
     """
-    found = entry(name)
-    if isinstance(found, TableEntry):
+    data_set = entry(name)
+    if isinstance(data_set, TableEntry):
         raise ValueError(f"name must be that of a data set of images; {name!r} is a table, which load_table reads")
-    return found.read(_root(found, folder, partial, download, progress), partial)
+    return data_set.read(_root(data_set, folder, partial, download, progress), partial)
 
 
 def load_table(
@@ -92,28 +92,28 @@ def load_table(
     """
     if name not in TABLES:
         raise ValueError(f"name must be one of {', '.join(TABLES)}; got {name!r}")
-    found = TABLES[name]
-    return tables.read(_root(found, folder, False, download, progress) / found.files[0].path)
+    table = TABLES[name]
+    return tables.read(_root(table, folder, False, download, progress) / table.files[0].path)
 
 
 def _root(
-    found: Entry | TableEntry,
+    data_set: Entry | TableEntry,
     folder: str | Path | None,
     partial: bool,
     download: bool,
     progress: Progress | None,
 ) -> Path:
     """The folder that holds the verified files of a data set, downloaded if need be."""
-    root = Path(folder) if folder is not None else locate(found.name, partial=partial)
-    if root is None or missing(found, root, partial):
+    root = Path(folder) if folder is not None else locate(data_set.name, partial=partial)
+    if root is None or missing(data_set, root, partial):
         if folder is not None or not download:
-            raise FileNotFoundError(advice(found, [Path(folder)] if folder is not None else folders(), partial))
+            raise FileNotFoundError(advice(data_set, [Path(folder)] if folder is not None else folders(), partial))
         root = cache_folder()
         try:
-            fetch(missing(found, root), root, progress)
+            fetch(missing(data_set, root), root, progress)
         except OSError as error:
-            raise FileNotFoundError(f"{advice(found, folders(), partial)}. The download failed: {error}") from error
-    verify(found.name, root)
+            raise FileNotFoundError(f"{advice(data_set, folders(), partial)}. The download failed: {error}") from error
+    verify(data_set.name, root)
     return root
 
 
@@ -126,10 +126,10 @@ def advice(entry: Entry | TableEntry, roots: list[Path], partial: bool = False) 
     """What to put where so that a data set is found."""
     nearest = min(roots, key=lambda root: len(missing(entry, root, partial)))
     lacking = missing(entry, nearest, partial)
-    some = len(lacking) < len(entry.files)
+    incomplete = len(lacking) < len(entry.files)
     hint = (
         " (partial=True makes do with the batches that are there)"
-        if some and not partial and entry.files is CIFAR10_FILES
+        if incomplete and not partial and entry.files is CIFAR10_FILES
         else ""
     )
     return (

@@ -181,7 +181,7 @@ def as_numbers(values: "pd.Series") -> Array:
 
 
 def natural(name: str) -> tuple[int, float, str]:
-    """Sorts names that are numbers by their value, before the others."""
+    """A key that sorts names that are numbers by their value, before the others."""
     try:
         return 0, float(name), name
     except ValueError:

@@ -1,4 +1,4 @@
-"""Principal components of a data set, and surgery on them (Hacohen & Weinshall, Definition 1, §3.3, §4.3, §6).
+"""Principal components of a data set, and changes to them (Hacohen & Weinshall, Definition 1, §3.3, §4.3, §6).
 
 Arrays hold one example per row; examples of any shape, such as images (n, height, width, channels), are flattened and
 come back in their shape. Fit on training data, then apply to training and test data alike. NumPy only.
@@ -72,9 +72,9 @@ class Components:
         if not 0 <= P <= self.count:
             raise ValueError(f"P must be between 0 and the number of components {self.count}; got {P}")
         rows = self._rows(X)
-        some = self.directions[:P].astype(rows.dtype)
+        directions = self.directions[:P].astype(rows.dtype)
         mean = self.mean.astype(rows.dtype)
-        return ((rows - mean) @ some.T @ some + mean).reshape(np.shape(X))
+        return ((rows - mean) @ directions.T @ directions + mean).reshape(np.shape(X))
 
     def amplify(self, X: ArrayLike, part: slice, factor: float) -> Float:
         """The examples with some of their principal coordinates multiplied (§6.1, Appendix D.1).
@@ -87,9 +87,9 @@ class Components:
         if not np.isfinite(factor):
             raise ValueError(f"factor must be finite; got {factor}")
         rows = self._rows(X)
-        some = self.directions[part].astype(rows.dtype)
-        coordinates = (rows - self.mean.astype(rows.dtype)) @ some.T
-        return (rows + rows.dtype.type(factor - 1) * (coordinates @ some)).reshape(np.shape(X))
+        directions = self.directions[part].astype(rows.dtype)
+        coordinates = (rows - self.mean.astype(rows.dtype)) @ directions.T
+        return (rows + rows.dtype.type(factor - 1) * (coordinates @ directions)).reshape(np.shape(X))
 
     def whiten(self, X: ArrayLike, kind: Kind = "zca", regularisation: float = 0.0) -> Float:
         """The examples with the same variance in every principal direction (§4.3).

@@ -102,7 +102,7 @@ def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Ite
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """A file of bytes, unpacked as it is read; refused by name if it is cut off, or a bomb."""
+    """A file of bytes, unpacked as it is read; refused by name if it is cut off, or unpacks to far more than text."""
     opener = OPENERS.get(path.suffix.lower(), open)
     try:
         with opener(path, "rb") as file:
@@ -112,7 +112,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 class _Bounded:
-    """Bytes of a file, as long as its lines are bounded and it does not swell beyond what text does."""
+    """Bytes of a file, as long as its lines are bounded and it does not unpack to far more than text does."""
 
     def __init__(self, file: IO[bytes], size: int, packed: bool) -> None:
         self.file, self.size, self.packed = file, size, packed
@@ -150,8 +150,8 @@ def _cells(line: str, separator: str) -> list[str]:
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names without repeats: the second `a` becomes `a.1`."""
     seen: dict[str, int] = {}
-    made = []
+    distinct = []
     for name in names:
         seen[name] = seen.get(name, -1) + 1
-        made.append(f"{name}.{seen[name]}" if seen[name] else name)
-    return tuple(made)
+        distinct.append(f"{name}.{seen[name]}" if seen[name] else name)
+    return tuple(distinct)

@@ -48,8 +48,8 @@ class File:
         if not path.is_file():
             raise FileNotFoundError(f"{path} is missing")
         with path.open("rb") as content:
-            found = hashlib.file_digest(content, self._algorithm).hexdigest()
-        self._compare(found, str(path))
+            checksum = hashlib.file_digest(content, self._algorithm).hexdigest()
+        self._compare(checksum, str(path))
         return path
 
     def place(self, root: Path, content: bytes) -> Path:
@@ -59,8 +59,8 @@ class File:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(content)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
             os.replace(part, path)
         except BaseException:
             Path(part).unlink(missing_ok=True)
@@ -71,11 +71,11 @@ class File:
     def _algorithm(self) -> str:
         return self.digest.partition(":")[0]
 
-    def _compare(self, found: str, origin: str) -> None:
+    def _compare(self, checksum: str, origin: str) -> None:
         expected = self.digest.partition(":")[2]
-        if found != expected:
+        if checksum != expected:
             raise ValueError(
-                f"{origin} is not the original {self.path}: its {self._algorithm} is {found}, not {expected}. "
+                f"{origin} is not the original {self.path}: its {self._algorithm} is {checksum}, not {expected}. "
                 "Remove it and fetch it again"
             )
 
@@ -110,20 +110,20 @@ def fetch(files: Iterable[File], root: Path, progress: Progress | None = None) -
 def _receive(url: str, content: IO[bytes], progress: Progress | None) -> None:
     with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
         length = answer.headers.get("Content-Length")
-        done = 0
+        received = 0
         _refuse_large(url, int(length or 0))
         while piece := answer.read(PIECE):
             content.write(piece)
-            done += len(piece)
-            _refuse_large(url, done)
+            received += len(piece)
+            _refuse_large(url, received)
             if progress is not None:
-                progress(url, done, int(length) if length else None)
+                progress(url, received, int(length) if length else None)
 
 
-def _refuse_large(origin: str, size: int) -> None:
-    if size > LARGEST:
+def _refuse_large(origin: str, length: int) -> None:
+    if length > LARGEST:
         raise ValueError(
-            f"{origin} must have at most {LARGEST >> 20} MiB; got {size >> 20} MiB or more: not the original"
+            f"{origin} must have at most {LARGEST >> 20} MiB; got {length >> 20} MiB or more: not the original"
         )
 
 

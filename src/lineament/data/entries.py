@@ -177,15 +177,15 @@ def _idx(folder: str, title: str, classes: tuple[str, ...]) -> Callable[[Path, b
 
 
 def _digits(root: Path, partial: bool) -> Images:
-    found = small_digits()
+    digits = small_digits()
     names = tuple(str(digit) for digit in range(10))
     return Images(
-        found.images[..., None],
-        found.labels.astype(np.int64),
-        found.test_images[..., None],
-        found.test_labels.astype(np.int64),
+        digits.images[..., None],
+        digits.labels.astype(np.int64),
+        digits.test_images[..., None],
+        digits.test_labels.astype(np.int64),
         names,
-        found.name,
+        digits.name,
     )
 
 

@@ -1,4 +1,4 @@
-"""The idx format of MNIST and its kin: a header that gives type and shape, then the numbers."""
+"""The idx format of MNIST and similar data sets: a header that gives type and shape, then the numbers."""
 
 import gzip
 import struct

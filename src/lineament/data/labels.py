@@ -1,4 +1,4 @@
-"""Names of classes and columns: one spelling for each, and nothing in them that a terminal would obey."""
+"""Names of classes and columns: one spelling for each, and no control characters, which a terminal would follow."""
 
 import re
 from decimal import Decimal
@@ -28,6 +28,6 @@ def is_number(text: str) -> bool:
 
 
 def printable(name: object) -> str:
-    """A name on one short line: control characters, which could steer a terminal, are written as escapes."""
+    """A name on one short line: control characters, which a terminal would follow, are written as escapes."""
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

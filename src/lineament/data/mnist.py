@@ -78,10 +78,10 @@ def _folder() -> Path:
 def _verified(path: Path) -> Path:
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; the folder must hold MNIST's files {', '.join(SHA256)}")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != SHA256[path.name]:
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    if checksum != SHA256[path.name]:
         raise ValueError(
-            f"{path} is not the original: its SHA-256 is {found}, not {SHA256[path.name]}. Fetch it again"
+            f"{path} is not the original: its SHA-256 is {checksum}, not {SHA256[path.name]}. Fetch it again"
         )
     return path
 

@@ -45,8 +45,8 @@ def photographs(
     rng = np.random.default_rng(seed)
     cut = [_patches(_grey(name), size, train // len(names), test // len(names), rng) for name in names]
 
-    def part(which: int, number: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        patches = np.concatenate([of_one[which] for of_one in cut])
+    def part(half: int, number: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        patches = np.concatenate([of_one[half] for of_one in cut])
         labels = np.repeat(np.arange(len(names)), number // len(names))
         order = rng.permutation(number)
         return patches[order], labels[order]
@@ -75,11 +75,11 @@ def _patches(
     held_out = max(1, len(tiles) // 4)
     windows = np.lib.stride_tricks.sliding_window_view(picture, (size, size))
 
-    def some(tiles: NDArray[np.int64], number: int) -> NDArray[np.float32]:
+    def draw(tiles: NDArray[np.int64], number: int) -> NDArray[np.float32]:
         tile = rng.choice(tiles, number)
         y, x = (
             side * corner + rng.integers(0, side - size + 1, number) for corner in (tile // columns, tile % columns)
         )
         return windows[y, x][..., None].copy()
 
-    return some(tiles[held_out:], train), some(tiles[:held_out], test)
+    return draw(tiles[held_out:], train), draw(tiles[:held_out], test)

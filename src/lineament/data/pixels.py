@@ -22,7 +22,7 @@ def normalise_channels(train: ArrayLike, *others: ArrayLike) -> tuple[Float, ...
     deviation = images.std(axis=(0, 1, 2), dtype=np.float64)
     if not (deviation > 0).all():
         raise ValueError(f"train must vary in every channel; the standard deviations are {deviation}")
-    arrays = (images, *(_images(f"others[{i}]", other) for i, other in enumerate(others)))
+    arrays = (images, *(_images(f"others[{i}]", further) for i, further in enumerate(others)))
     for array in arrays:
         if array.shape[-1] != channels:
             raise ValueError(f"all images must have {channels} channels, as train has; got shape {array.shape}")

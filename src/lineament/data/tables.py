@@ -187,14 +187,14 @@ class _Choice:
 
     def places(self, names: list[str], source: str) -> list[int]:
         """The places of the columns that are read: features first, then the target."""
-        left_out = _places(names, self.drop, source)
+        left_out = set(_places(names, self.drop, source))
         known = [j for j in range(len(names)) if j not in left_out]
         if len(known) < 2:
             shown = [printable(names[j]) for j in known]
             raise ValueError(f"{source!r} must have at least two columns, features and a target; got {shown}")
         target = known[_place([names[j] for j in known], self.target, source)]
         wanted = _places(names, self.use, source) or known
-        features = [j for j in wanted if j in known and j != target]
+        features = [j for j in wanted if j not in left_out and j != target]
         _refuse_wide(len(features), source)
         return [*features, target]
 

@@ -42,10 +42,10 @@ class Check:
         centre and becomes `factor` times as wide. A bound at zero has no size to change and stays.
         """
         if math.isfinite(self.low) and math.isfinite(self.high):
-            more = (
+            margin = (
                 (factor - 1) * (self.high - self.low) / 2
             )  # added to either end, so that a factor of 1 changes nothing
-            return replace(self, low=self.low - more, high=self.high + more)
+            return replace(self, low=self.low - margin, high=self.high + margin)
         return replace(
             self,
             low=self.low / factor if self.low > 0 else self.low * factor,

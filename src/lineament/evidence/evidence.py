@@ -1,4 +1,4 @@
-"""What a claim brings forward: checks, numbers, what was done, and data for its figure."""
+"""What a claim returns: checks, numbers, what was done, and data for its figure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from .verdict import Kind, Verdict, judge, reason
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Everything a claim found.
+    """What a claim returns: the checks that decide, further numbers, what was done, and the figure.
 
     Attributes:
         checks: What must be so for the statement (in its corrected form, where there is one) to hold.

@@ -76,8 +76,8 @@ def reference(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0) -> Ma
 
 def points(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0, role: Role = "measured") -> Mark:
     """Single measurements, one marker each; of more than a figure can show apart, some at equal distances."""
-    some = slice(None, None, -(-max(np.size(x), 1) // MOST))
-    return Mark("points", role, _array(x)[some], _array(y)[some], label=label, group=group)
+    shown = slice(None, None, -(-max(np.size(x), 1) // MOST))
+    return Mark("points", role, _array(x)[shown], _array(y)[shown], label=label, group=group)
 
 
 def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, label: str = "", group: int = 0) -> Mark:

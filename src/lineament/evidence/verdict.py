@@ -14,7 +14,7 @@ Kind = Literal["theorem", "experiment"]
 
 
 class Verdict(StrEnum):
-    """How a statement fared."""
+    """What the checks say of a statement."""
 
     HOLDS = "holds"
     CORRECTED = "holds, corrected"
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 def judge(checks: Sequence[Check], printed: Sequence[Check] = (), kind: Kind = "experiment") -> Verdict:
     """Read the verdict off the checks.
 
-    A check that failed decides, whatever else could not be told: a theorem then *fails*, an experiment *differs*. If
+    A check that failed decides, whatever else could not be decided: a theorem then *fails*, an experiment *differs*. If
     none failed but one is void, the run could not answer: *undecided*. If all passed and one of the statement as
     printed failed, it *holds, corrected*.
     """

@@ -6,7 +6,7 @@ forecast's path was found from the map alone, in NumPy, and is only read when th
 
 import time as clock
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from .components import HALF
 from .paths import Path
 from .result import Forecast
 from .shown import Shown
+
+if TYPE_CHECKING:
+    from ..core.run import Run
 
 Array = NDArray[np.float64]
 
@@ -54,25 +57,21 @@ class Comparison(Shown):
 
     Attributes:
         forecast: what was forecast.
-        steps: at which the run was looked at.
-        loss: measured training loss there.
-        expected: the loss that was forecast there.
+        run: the training itself: loss and end-to-end map along it, final layers, settings.
+        expected: the loss that was forecast at the recorded steps.
         share: measured share of every component (or mode) that is learnt, (step, component).
         halfway: for every component that matters and was to be half learnt in the run.
         checks: what the verdict is read from.
-        diverged_at: the step at which the loss ceased to be finite, or None.
         widths: of the network that was trained, inputs first.
         seconds: how long training took.
     """
 
     forecast: Forecast
-    steps: NDArray[np.int64]
-    loss: Array
+    run: "Run"
     expected: Array
     share: Array
     halfway: tuple[Halfway, ...]
     checks: tuple[Check, ...]
-    diverged_at: int | None
     widths: tuple[int, ...]
     seconds: float
 
@@ -86,6 +85,22 @@ class Comparison(Shown):
     @property
     def _run(self) -> "Comparison":
         return self
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """The recorded steps."""
+        return self.run.step.values
+
+    @property
+    def loss(self) -> Array:
+        """Measured training loss at the recorded steps."""
+        return self.run.loss.values
+
+    @property
+    def diverged_at(self) -> int | None:
+        """The step at which the loss ceased to be finite, or None."""
+        step = int(self.run.diverged_at)
+        return None if step < 0 else step
 
     @property
     def gap(self) -> float:
@@ -140,24 +155,12 @@ def train(forecast: Forecast) -> Comparison:
         on_divergence="keep",
     )  # fmt: skip
     seconds = clock.perf_counter() - begun
-    loss = run.loss.values
     with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges ends in infinities
         measured = Path(forecast.step_size * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T))
     expected = np.interp(measured.time, forecast.time, forecast.loss)
     halfway = _halfway(forecast, measured)
-    diverged = int(run.diverged_at)
-    return Comparison(
-        forecast,
-        at,
-        loss,
-        expected,
-        measured.share,
-        halfway,
-        _checks(forecast, measured.time, loss, halfway),
-        None if diverged < 0 else diverged,
-        net.widths,
-        seconds,
-    )
+    checks = _checks(forecast, measured.time, run.loss.values, halfway)
+    return Comparison(forecast, run, expected, measured.share, halfway, checks, net.widths, seconds)
 
 
 def _checks(forecast: Forecast, time: Array, loss: Array, halfway: tuple[Halfway, ...]) -> tuple[Check, ...]:

@@ -53,8 +53,10 @@ def components(
     else:
         kept = len(strengths(modes))
         loadings, effects = V @ modes.Vt[:kept].T, modes.U[:, :kept] * modes.s[:kept]
-        loadings = loadings / np.linalg.norm(loadings, axis=0)
-        variances = np.ones(kept)
+        # A mode and its negative are the same: the one whose largest weight is positive is told, as for components.
+        largest = loadings[np.argmax(np.abs(loadings), axis=0), np.arange(kept)]
+        size = np.sign(largest) * np.linalg.norm(loadings, axis=0)
+        loadings, effects, variances = loadings / size, effects * np.sign(largest), np.ones(kept)
     strength = np.linalg.norm(effects, axis=0)
     explained = variances * strength**2 / np.trace(moments.syy)
     begins, half, ends = (first_passage(path, share) for share in (BEGUN, HALF, DONE))

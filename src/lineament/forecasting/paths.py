@@ -10,15 +10,17 @@ Time is that of gradient flow on ½E‖Wx − y‖²: after k steps of size η i
 """
 
 from collections.abc import Callable
-from math import ceil
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import DOP853, LSODA, OdeSolver
+from scipy.integrate import DOP853, LSODA
 from scipy.optimize import brentq
 
 from lineament.theory import end_to_end, modes, units
+
+from .records import Moment, follow
 
 Array = NDArray[np.float64]
 
@@ -29,7 +31,7 @@ HEAVY = 1e-3
 """A component that explains this share of what can be learnt decides how finely time is resolved."""
 
 FINE = 0.02
-"""Between two records no heavy component moves by more than about this share, and time grows by no more either."""
+"""Between two records no heavy component moves by more than this share, and time grows by no more either."""
 
 DENSE = 2700
 """Entries of a map times layers up to which an implicit solver, with its Jacobian, is quicker than an explicit one."""
@@ -141,61 +143,41 @@ def deep(
         enough: the share of what can be learnt that is enough, in loss.
         longest: never go on beyond this time.
     """
-    solver = _solver(W0, target, d, depth, until or longest)
+    velocity = _velocity(W0.shape, target, d, depth)
+    method = LSODA if W0.size * depth <= DENSE else DOP853
+    solver = method(velocity, 0.0, W0.ravel(), until or longest, rtol=1e-8, atol=1e-8 * float(np.abs(W0).max()))
     mattering, heavy = _explain(MATTERS, target, d), _explain(HEAVY, target, d)
-    at = lambda t, w: _Moment(t, *shares(w.reshape(W0.shape), target, d))  # noqa: E731
-    records = [at(0.0, W0)]
-    goal = -np.inf if until else (1 - enough) * records[0].left
-    arrived = False
-    while solver.status == "running" and not arrived:
-        trouble = solver.step()
-        if solver.status == "failed":
-            raise RuntimeError(f"the flow could not be followed beyond t = {solver.t:.6g}: {trouble}")
+    look = lambda t, w: Moment(t, *shares(w.reshape(W0.shape), target, d))  # noqa: E731
+    goal = (1 - enough) * look(0.0, W0).left
+
+    def ahead(now: Moment) -> float:
+        """What is still to be learnt until it is enough; at most 0 from then on."""
+        return max(float(now.left / goal - 1), float(np.max(DONE - now.share[mattering], initial=-inf)))
+
+    def tried() -> None:
         if solver.nfev * W0.size * depth > WORK:
             raise ValueError(
                 f"depth must be smaller for a map of {W0.size} entries; got {depth}: from this start the flow takes too "
                 f"long to follow. It was at time {solver.t:.3g} of {solver.t_bound:.3g}; fewer steps help, too"
             )
-        last, now = records[-1], at(float(solver.t), solver.y)
-        arrived = bool(now.left <= goal and (now.share[mattering] >= DONE).all())
-        moved = float(np.max(np.abs(now.share - last.share)[heavy], initial=0.0))
-        if moved > FINE:  # a step of the solver can be long: look up what lies between
-            times, inside = _within(solver, last.time, ceil(moved / FINE)), solver.dense_output()
-            records += [at(t, inside(t)) for t in times]
-        if moved > FINE or now.time >= (1 + FINE) * last.time:
-            records.append(now)
-    if records[-1].time < solver.t:
-        records.append(at(float(solver.t), solver.y))
+
+    pace = float(np.abs(velocity(0.0, W0.ravel())).max())
+    first = FINE * float(np.abs(W0).max()) / pace if pace > 0 else inf
+    records = follow(solver, look, heavy, FINE, first, None if until else ahead, tried)
     return Path(*map(np.asarray, zip(*records, strict=True)))
 
 
-class _Moment(NamedTuple):
-    """A path at one time."""
-
-    time: float
-    share: Array
-    spill: Array
-    left: Array
-
-
-def _solver(W0: Array, target: Array, d: Array, depth: int, until: float) -> OdeSolver:
-    """A solver of the equation of the map, not yet begun."""
+def _velocity(shape: tuple[int, ...], target: Array, d: Array, depth: int) -> Callable[[float, Array], Array]:
+    """The equation of the map, flat."""
 
     def velocity(_: float, w: Array) -> Array:
-        W = w.reshape(W0.shape)
+        W = w.reshape(shape)
         G = (W - target) * d
-        if len(W0) == 1:
+        if shape[0] == 1:
             return end_to_end.field_one_output(w, G[0], depth)
         return end_to_end.field(W, G, depth).ravel()
 
-    method = LSODA if W0.size * depth <= DENSE else DOP853
-    return method(velocity, 0.0, W0.ravel(), until, rtol=1e-8, atol=1e-8 * float(np.abs(W0).max()))
-
-
-def _within(solver: OdeSolver, since: float, parts: int) -> Array:
-    """Times within the solver's last step, at even distances since a time that may lie before it."""
-    times = np.linspace(since, solver.t, parts + 1)[1:-1]
-    return times[times > (solver.t_old or 0.0)]
+    return velocity
 
 
 def _explain(share: float, target: Array, d: Array) -> NDArray[np.bool_]:

@@ -58,8 +58,8 @@ def relative_mse(network: ArrayLike, twin: ArrayLike, scale: float | None = None
     gap = _mean_square(f - g)
     if scale is not None:
         return gap / arguments.number("scale", scale, above=0)
-    size = _mean_square(g)
-    return np.divide(gap, size, out=np.where(gap > 0, np.inf, 0.0), where=size > 0)
+    twin_mse = _mean_square(g)
+    return np.divide(gap, twin_mse, out=np.where(gap > 0, np.inf, 0.0), where=twin_mse > 0)
 
 
 def split(values: ArrayLike, features: ArrayLike) -> Split:
@@ -95,7 +95,7 @@ def split_mse(values: ArrayLike, features: ArrayLike) -> Split:
 def linear_phase(
     steps: ArrayLike, network: ArrayLike, twin: ArrayLike, *, threshold: float = 0.02, scale: float | None = None
 ) -> LinearPhase:
-    """The step at which a network and its twin part.
+    """The step at which a network leaves its twin.
 
     The gap is the mean square of `network − twin`, relative to one fixed scale so that a tiny twin early on does not
     end the phase before it begins. The phase ends where the gap first exceeds the threshold.

@@ -48,7 +48,7 @@ def compact(
     batch: int = 256,
     dtype: DTypeLike = np.float32,
 ) -> Compact:
-    """The matrix and offset of an affine map, found by pushing unit vectors through it; convolutional maps too.
+    """The matrix and offset of an affine map, from its outputs on unit vectors; convolutional maps too.
 
     Memory is bounded by one batch and the matrix. The result is tried on random inputs.
 
@@ -72,12 +72,12 @@ def compact(
     number = inputs if components is None else len(components.directions)
     weights = np.empty((len(offset), number), offset.dtype)
     for begin in range(0, number, batch):
-        some = slice(begin, min(begin + batch, number))
+        columns = slice(begin, min(begin + batch, number))
         if components is None:
-            vectors = np.eye(some.stop - begin, inputs, begin, dtype=dtype)
+            vectors = np.eye(columns.stop - begin, inputs, begin, dtype=dtype)
         else:
-            vectors = components.directions[some].astype(dtype)
-        weights[:, some] = (_outputs(map, centre + vectors) - offset).T
+            vectors = components.directions[columns].astype(dtype)
+        weights[:, columns] = (_outputs(map, centre + vectors) - offset).T
     _refuse_bent(map, weights, offset, centre, components)
     return Compact(weights, offset)
 
@@ -121,10 +121,10 @@ def principal(weights: ArrayLike, components: Directions) -> np.ndarray:
 
 
 def _outputs(map: Callable[[Any], Any], rows: np.ndarray) -> np.ndarray:
-    found = np.asarray(map(rows))
-    if found.ndim != 2 or len(found) != len(rows):
-        raise ValueError(f"map must take rows {rows.shape} to rows of outputs; it gave shape {found.shape}")
-    return found
+    outputs = np.asarray(map(rows))
+    if outputs.ndim != 2 or len(outputs) != len(rows):
+        raise ValueError(f"map must take rows {rows.shape} to rows of outputs; it gave shape {outputs.shape}")
+    return outputs
 
 
 def _refuse_bent(
@@ -134,10 +134,10 @@ def _refuse_bent(
     steps = probes if components is None else probes @ components.directions.astype(centre.dtype)
     expected = probes @ weights.T + offset
     gap = np.abs(_outputs(map, centre + steps) - expected).max()
-    size = np.abs(expected).max() + np.abs(probes).max() * np.linalg.norm(weights)
+    scale = np.abs(expected).max() + np.abs(probes).max() * np.linalg.norm(weights)
     # Differences of outputs lose the digits of the offset; rounding grows with the root of the inputs at most.
-    if not gap <= 100 * np.sqrt(weights.shape[1]) * np.finfo(weights.dtype).eps * (size + np.abs(offset).max()):
+    if not gap <= 100 * np.sqrt(weights.shape[1]) * np.finfo(weights.dtype).eps * (scale + np.abs(offset).max()):
         raise ValueError(
-            f"map must be affine, but on random inputs it misses its own matrix by {gap:.2g} of {size:.2g}; "
+            f"map must be affine, but on random inputs it misses its own matrix by {gap:.2g} of {scale:.2g}; "
             "take away its activations with activation_free, or take its tangent"
         )

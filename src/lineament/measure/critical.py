@@ -49,7 +49,7 @@ def critical_frequency(predictions: ArrayLike, labels: ArrayLike, frequencies: A
 def linear_predictions(
     weights: ArrayLike, coordinates: ArrayLike, sizes: Sequence[int], offset: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """What a linear classifier says of data projected on the first P principal components, for each P.
+    """The classes that a linear classifier predicts from the first P principal components of the data, for each P.
 
     One pass over the components, whatever the number of sizes; memory for one output per class and example.
 
@@ -74,10 +74,10 @@ def linear_predictions(
     b = np.zeros(len(W)) if offset is None else arguments.vector("offset", offset, len(W))
     outputs = np.tile(b, (len(C), 1))
     predicted = np.empty((len(P), len(C)), np.int64)
-    done = 0
-    for row, size in enumerate(P):
-        outputs += C[:, done:size] @ W[:, done:size].T
-        predicted[row], done = np.argmax(outputs, axis=1), size
+    added = 0
+    for row, components in enumerate(P):
+        outputs += C[:, added:components] @ W[:, added:components].T
+        predicted[row], added = np.argmax(outputs, axis=1), components
     return predicted
 
 

@@ -26,11 +26,13 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.layered import AbstractLayered
 from ..core.model import AbstractModel
+from ..core.precision import full_precision
 
 Outputs = Literal["all", "diagonal", "mean"]
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
 
 
+@full_precision
 def empirical(
     model: Any,
     parameters: Any,
@@ -62,9 +64,9 @@ def empirical(
     model, parameters = _function(model, parameters)
     tapped = isinstance(model, AbstractModel)
     x = _examples("x", x, tapped)
-    other = x if y is None else _examples("y", y, tapped)
-    if other.shape[1:] != x.shape[1:]:
-        raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {other.shape[1:]}")
+    against = x if y is None else _examples("y", y, tapped)
+    if against.shape[1:] != x.shape[1:]:
+        raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {against.shape[1:]}")
     leaves = jax.tree.leaves(parameters)
     if not leaves or not all(jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in leaves):
         raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
@@ -72,7 +74,7 @@ def empirical(
         parts = _Layers(model, parameters, x)
     else:
         parts = _Leaves(model, parameters, x)
-    return _in_blocks(parts, x, other, y is None, outputs, memory)
+    return _in_blocks(parts, x, against, y is None, outputs, memory)
 
 
 def _function(model: Any, parameters: Any) -> tuple[Any, Any]:
@@ -118,18 +120,18 @@ def _in_blocks(
 ) -> NDArray:
     k = parts.outputs
     outputs = "mean" if k == 1 else outputs
-    rest = {"all": (k, k), "diagonal": (k,), "mean": ()}[outputs]
-    kernel = np.zeros((x.shape[0], y.shape[0], *rest), parts.dtype)
-    size = max(1, parts.block(memory))
-    cuts = lambda n: [slice(i, min(i + size, n)) for i in range(0, n, size)]  # noqa: E731
+    entries = {"all": (k, k), "diagonal": (k,), "mean": ()}[outputs]
+    kernel = np.zeros((x.shape[0], y.shape[0], *entries), parts.dtype)
+    length = max(1, parts.block(memory))
+    cuts = lambda n: [slice(i, min(i + length, n)) for i in range(0, n, length)]  # noqa: E731
     for i in cuts(x.shape[0]):
-        mine = parts.prepare(x[i])
+        left = parts.prepare(x[i])
         for j in cuts(y.shape[0]):
             if same and j.start < i.start:
                 continue
             diagonal = same and j.start == i.start
-            theirs = mine if diagonal else parts.prepare(y[j])
-            total = sum(parts.contract(part, mine, theirs, outputs) for part in range(parts.count))
+            right = left if diagonal else parts.prepare(y[j])
+            total = sum(parts.contract(part, left, right, outputs) for part in range(parts.count))
             block = np.asarray(total).reshape(kernel[i, j].shape)
             kernel[i, j] = block
             if same and not diagonal:
@@ -165,9 +167,9 @@ class _Leaves:
     def prepare(self, x: jax.Array) -> Any:
         return x
 
-    def contract(self, part: int, mine: Any, theirs: Any, outputs: Outputs) -> Any:
-        J = self._rows(part, mine)
-        return _gram(J, J if theirs is mine else self._rows(part, theirs), outputs, self.on_host)
+    def contract(self, part: int, left: Any, right: Any, outputs: Outputs) -> Any:
+        J = self._rows(part, left)
+        return _gram(J, J if right is left else self._rows(part, right), outputs, self.on_host)
 
     def _rows(self, part: int, x: jax.Array) -> Any:
         """The Jacobian (n, k, parameters) of one group of leaves."""
@@ -185,7 +187,7 @@ class _Layers:
         inputs, derivatives = jax.eval_shape(partial(_factors, model), parameters, x[:1])
         self.outputs, self.dtype = derivatives[0].shape[1], derivatives[0].dtype
         rows = [jax.eval_shape(partial(model.rows, layer), a).shape for layer, a in enumerate(inputs)]
-        self.fans = [(shape[2], out) for shape, (_, out) in zip(rows, self.taps, strict=True)]
+        self.fans = [(shape[2], fan_out) for shape, (_, fan_out) in zip(rows, self.taps, strict=True)]
         self.held = sum(prod(leaf.shape) for leaf in (*inputs, *derivatives))
         self.largest = max([prod(self.fans[part]) for part in range(self.count) if not self.paired(part)], default=0)
         self.on_host, self.space = _on_cpu(x), {}
@@ -213,13 +215,13 @@ class _Layers:
     def prepare(self, x: jax.Array) -> Any:
         return _batched(lambda x: _jitted_factors(self.model, self.parameters, x), x, self.on_host)
 
-    def contract(self, part: int, mine: Any, theirs: Any, outputs: Outputs) -> Any:
+    def contract(self, part: int, left: Any, right: Any, outputs: Outputs) -> Any:
         if self.paired(part):
-            A, B = self._rows(part, mine), mine[1][part]
-            other = (A, B) if theirs is mine else (self._rows(part, theirs), theirs[1][part])
-            return _pairs((A, B), other, outputs, self.on_host)
-        G = self._jacobian(part, mine, 0)
-        return _gram(G, G if theirs is mine else self._jacobian(part, theirs, 1), outputs, self.on_host)
+            A, B = self._rows(part, left), left[1][part]
+            factors = (A, B) if right is left else (self._rows(part, right), right[1][part])
+            return _pairs((A, B), factors, outputs, self.on_host)
+        G = self._jacobian(part, left, 0)
+        return _gram(G, G if right is left else self._jacobian(part, right, 1), outputs, self.on_host)
 
     def _rows(self, part: int, factors: tuple[list, list]) -> Any:
         return _batched(lambda a: _jitted_rows(self.model, part, a), factors[0][part], self.on_host)
@@ -232,12 +234,12 @@ class _Layers:
         n = len(inputs)
         G = self._space(side, (n, self.outputs, prod(self.fans[part])))
         # By JAX, not by NumPy: the threads of BLAS would wait for each other at thousands of small products.
-        for some in _batches(n):
-            G[some] = _layer_jacobian(self.model, part, inputs[some], derivatives[some])
+        for batch in _batches(n):
+            G[batch] = _layer_jacobian(self.model, part, inputs[batch], derivatives[batch])
         return G
 
     def _space(self, side: int, shape: tuple[int, ...]) -> NDArray:
-        """The same memory for every layer: asking the system for it anew costs as much as filling it."""
+        """The same memory for every layer: asking the system for it again costs as much as filling it."""
         if side not in self.space or self.space[side].size < prod(shape):
             self.space[side] = np.empty(max(prod(shape), shape[0] * self.outputs * self.largest), self.dtype)
         return self.space[side][: prod(shape)].reshape(shape)
@@ -254,11 +256,11 @@ def _value(model: Any, parameters: Any, x: jax.Array) -> jax.Array:
 def _leaf_jacobian(model: Any, tree: Any, group: tuple[int, ...], leaves: list, x: jax.Array) -> jax.Array:
     """Derivatives (n, k, parameters) of every output with respect to some of the leaves."""
 
-    def one(some: list, x: jax.Array) -> jax.Array:
-        merged = dict(enumerate(leaves)) | dict(zip(group, some, strict=True))
+    def outputs_of(replaced: list, x: jax.Array) -> jax.Array:
+        merged = dict(enumerate(leaves)) | dict(zip(group, replaced, strict=True))
         return _value(model, jax.tree.unflatten(tree, [merged[i] for i in range(len(leaves))]), x[None]).reshape(-1)
 
-    J = jax.vmap(jax.jacrev(one), (None, 0))([leaves[leaf] for leaf in group], x)
+    J = jax.vmap(jax.jacrev(outputs_of), (None, 0))([leaves[leaf] for leaf in group], x)
     return jnp.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in J], axis=2)
 
 
@@ -270,10 +272,10 @@ def _factors(model: AbstractLayered, parameters: Any, x: jax.Array) -> tuple[lis
     values, pull_back, inputs = jax.vjp(lambda taps: model.tapped(parameters, x, taps), taps, has_aux=True)
     k = values.shape[1]
     # Examples do not meet in a forward pass, so that one cotangent for the whole batch serves them all at once.
-    each = jnp.broadcast_to(jnp.eye(k, dtype=values.dtype)[:, None, :], (k, n, k))
+    cotangents = jnp.broadcast_to(jnp.eye(k, dtype=values.dtype)[:, None, :], (k, n, k))
     if k == 1:
-        return list(inputs), [leaf[:, None] for leaf in pull_back(each[0])[0]]
-    derivatives = jax.vmap(lambda cotangent: pull_back(cotangent)[0])(each)
+        return list(inputs), [leaf[:, None] for leaf in pull_back(cotangents[0])[0]]
+    derivatives = jax.vmap(lambda cotangent: pull_back(cotangent)[0])(cotangents)
     return list(inputs), [jnp.moveaxis(leaf, 0, 1) for leaf in derivatives]
 
 
@@ -289,24 +291,24 @@ def _layer_jacobian(model: AbstractLayered, layer: int, inputs: jax.Array, deriv
 _jitted_rows = eqx.filter_jit(lambda model, layer, a: model.rows(layer, a))
 
 
-def _gram(J: Any, other: Any, outputs: Outputs, on_host: bool) -> Any:
+def _gram(J: Any, J_right: Any, outputs: Outputs, on_host: bool) -> Any:
     """Inner products of Jacobians (n, k, parameters), in the form that is asked for."""
     xp = _products(on_host)
-    (n, k, _), m = J.shape, other.shape[0]
+    (n, k, _), m = J.shape, J_right.shape[0]
     if outputs == "diagonal":
-        return _matmul(J.transpose(1, 0, 2), other.transpose(1, 2, 0), xp).transpose(1, 2, 0)
+        return _matmul(J.transpose(1, 0, 2), J_right.transpose(1, 2, 0), xp).transpose(1, 2, 0)
     if outputs == "mean":
         A = J.reshape(n, -1)
-        return _matmul(A, (A if other is J else other.reshape(m, -1)).T, xp) / k
+        return _matmul(A, (A if J_right is J else J_right.reshape(m, -1)).T, xp) / k
     A = J.reshape(n * k, -1)
-    product = _matmul(A, (A if other is J else other.reshape(m * k, -1)).T, xp)
+    product = _matmul(A, (A if J_right is J else J_right.reshape(m * k, -1)).T, xp)
     return product.reshape(n, k, m, k).transpose(0, 2, 1, 3)
 
 
-def _pairs(mine: tuple[Any, Any], theirs: tuple[Any, Any], outputs: Outputs, on_host: bool) -> Any:
+def _pairs(left: tuple[Any, Any], right: tuple[Any, Any], outputs: Outputs, on_host: bool) -> Any:
     """`Σ_{p,p'} ⟨a_p, a'_p'⟩⟨b_p, b'_p'⟩` for inputs (n, p, fan_in) and derivatives (n, k, p, fan_out)."""
     xp = _products(on_host)
-    (A, B), (C, D) = mine, theirs
+    (A, B), (C, D) = left, right
     (n, k, p, _), m = B.shape, D.shape[0]
     flat = lambda F: F.reshape(F.shape[0] * p, -1)  # noqa: E731
     inner = _matmul(flat(A), flat(C).T, xp)
@@ -328,31 +330,31 @@ def _batched(function: Callable[[Any], Any], x: Any, on_host: bool) -> Any:
     """`function` of a few examples at a time, the results stacked as NumPy arrays; all at once off the host."""
     if not on_host:
         return function(x)
-    n, found = x.shape[0], None
-    for some in _batches(n):
-        part = jax.tree.map(np.asarray, function(x[some]))
-        if found is None:
-            found = jax.tree.map(lambda leaf: np.empty((n, *leaf.shape[1:]), leaf.dtype), part)
-        for whole, piece in zip(jax.tree.leaves(found), jax.tree.leaves(part), strict=True):
-            whole[some] = piece
-    return found
+    n, results = x.shape[0], None
+    for batch in _batches(n):
+        values = jax.tree.map(np.asarray, function(x[batch]))
+        if results is None:
+            results = jax.tree.map(lambda leaf: np.empty((n, *leaf.shape[1:]), leaf.dtype), values)
+        for array, rows in zip(jax.tree.leaves(results), jax.tree.leaves(values), strict=True):
+            array[batch] = rows
+    return results
 
 
 def _batches(n: int) -> list[slice]:
     """Parts of one size, so that they are compiled once: the last reaches back into the one before."""
-    size = min(n, BATCH)
-    return [slice(min(start, n - size), min(start, n - size) + size) for start in range(0, n, size)]
+    length = min(n, BATCH)
+    return [slice(min(begin, n - length), min(begin, n - length) + length) for begin in range(0, n, length)]
 
 
 def _groups(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     """Neighbouring leaves together, as long as they are not larger than the largest leaf."""
-    groups, room = [], 0
-    for leaf, size in enumerate(sizes):
-        if size > room:
+    groups, left = [], 0
+    for leaf, count in enumerate(sizes):
+        if count > left:
             groups.append(())
-            room = max(sizes)
+            left = max(sizes)
         groups[-1] += (leaf,)
-        room -= size
+        left -= count
     return groups
 
 

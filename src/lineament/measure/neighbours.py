@@ -66,7 +66,7 @@ def _filtered(X: NDArray) -> NDArray:
     Z = X @ directions
     # Measured, not ‖x‖² − ‖p(x)‖²: that would lose half the digits of a small residual.
     parts = [slice(begin, begin + ROWS) for begin in range(0, len(X), ROWS)]
-    residual = np.concatenate([np.linalg.norm(X[some] - Z[some] @ directions.T, axis=1) for some in parts])
+    residual = np.concatenate([np.linalg.norm(X[rows] - Z[rows] @ directions.T, axis=1) for rows in parts])
     return np.column_stack([Z, residual])
 
 
@@ -102,7 +102,7 @@ def _search(
 def _distances(X: NDArray, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.floating]:
     distances = np.empty(len(first), X.dtype)
     for begin in range(0, len(first), PAIRS):
-        some = slice(begin, begin + PAIRS)
-        gap = X[first[some]] - X[second[some]]
-        distances[some] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
+        pairs = slice(begin, begin + PAIRS)
+        gap = X[first[pairs]] - X[second[pairs]]
+        distances[pairs] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
     return distances

@@ -28,9 +28,9 @@ def accessibility(correct: ArrayLike) -> Vector:
 
 
 class Accessibility:
-    """`accessibility` gathered as predictions come, for ensembles too large to hold: memory for one number an example.
+    """Computes `accessibility` as predictions come, for ensembles too large to hold: memory for one number an example.
 
-    Add every network and epoch once, in any order and grouping; gatherings of several workers are merged.
+    Add every network and epoch once, in any order and grouping; `merge` joins those of several workers.
     """
 
     def __init__(self, examples: int) -> None:
@@ -38,7 +38,7 @@ class Accessibility:
         self.seen = 0
 
     def add(self, correct: ArrayLike) -> "Accessibility":
-        """Take in booleans (…, example): one epoch of one network, or any stack of them."""
+        """Add booleans (…, example): one epoch of one network, or any stack of them."""
         array = _booleans("correct", correct)
         if array.ndim < 1 or array.shape[-1] != self.right.size:
             raise ValueError(
@@ -50,7 +50,7 @@ class Accessibility:
         return self
 
     def merge(self, other: "Accessibility") -> "Accessibility":
-        """Take in what another gathering of the same examples has seen."""
+        """Add what another `Accessibility` of the same examples has seen."""
         if arguments.instance("other", other, Accessibility).right.size != self.right.size:
             raise ValueError(f"other must be of {self.right.size} examples; got {other.right.size}")
         self.right += other.right
@@ -83,7 +83,7 @@ def constancy(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Constancy:
-    """Learning-order constancy: how two scores of the same examples correlate (§4).
+    """How two scores of the same examples correlate: the constancy of the order of learning (§4).
 
     Args:
         a: Scores of the examples, such as the accessibility in one ensemble.

@@ -64,6 +64,6 @@ def relative(s: Float[Array, "*stack mode"]) -> Float[Array, "*stack mode"]:
 
 def exp_entropy(shares: Float[Array, "*stack mode"]) -> Float[Array, "*stack"]:
     """Exponential of the entropy of shares that sum to 1; zero where all of them are zero, NaN where one is."""
-    nothing = shares == 0
-    entropy = -jnp.sum(jnp.where(nothing, 0, shares * jnp.log(jnp.where(nothing, 1, shares))), axis=-1)
-    return jnp.where(jnp.all(nothing, axis=-1), 0, jnp.exp(entropy))
+    zero = shares == 0
+    entropy = -jnp.sum(jnp.where(zero, 0, shares * jnp.log(jnp.where(zero, 1, shares))), axis=-1)
+    return jnp.where(jnp.all(zero, axis=-1), 0, jnp.exp(entropy))

@@ -41,4 +41,4 @@ class AbstractChain(AbstractModel):
 
 def matrices(shapes: tuple[tuple[int, int], ...]) -> tuple[Parameter, ...]:
     """The layout of plain matrices (outputs, inputs)."""
-    return tuple(Parameter((out, into), fan_in=into, fan_out=out) for out, into in shapes)
+    return tuple(Parameter((outputs, inputs), fan_in=inputs, fan_out=outputs) for outputs, inputs in shapes)

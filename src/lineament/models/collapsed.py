@@ -44,7 +44,7 @@ class Collapsed(AbstractModel):
         return self.network.large
 
     def layout(self) -> Affine:
-        """That of the network."""
+        """The layout of the network."""
         return self.network.layout()
 
     def matrix(self, parameters: Any) -> Float[Array, "out in"]:

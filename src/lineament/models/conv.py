@@ -46,11 +46,11 @@ class Images(eqx.Module):
     image: Size = eqx.field(static=True)
 
     def features(self, X: Float[Array, "n pixels"]) -> Float[Array, "n features"]:
-        """What the convolutions hand to the first dense layer."""
+        """The inputs of the first dense layer: what the convolutions compute."""
         h = X.reshape(X.shape[0], *self.image)
         for kernel, bias in zip(self.kernels, self.kernel_biases, strict=True):
-            size = round((kernel.shape[0] // h.shape[-1]) ** 0.5)
-            h = pool(jax.nn.relu(patches(h, (size, size)) @ kernel + _over(bias)))
+            side = round((kernel.shape[0] // h.shape[-1]) ** 0.5)
+            h = pool(jax.nn.relu(patches(h, (side, side)) @ kernel + _over(bias)))
         return h.reshape(h.shape[0], -1)
 
     def __call__(self, X: Rows) -> Float[Array, "n out"]:
@@ -88,7 +88,7 @@ class Conv(AbstractModel):
     depth: int = eqx.field(static=True, default=1)
 
     def __check_init__(self) -> None:
-        if len(self.image) != 3 or any(size % 2 ** len(self.filters) for size in self.image[:2]):
+        if len(self.image) != 3 or any(side % 2 ** len(self.filters) for side in self.image[:2]):
             raise ValueError(
                 f"image must be (height, width, channels) with height and width divisible by "
                 f"{2 ** len(self.filters)}, once by 2 for each convolution; got {self.image}"
@@ -125,7 +125,7 @@ class Conv(AbstractModel):
 
     def layout(self) -> Weights:
         """Kernels, dense factors and biases. The square matrices that an expansion inserts have gain 1, others 2."""
-        squares = lambda out: (Parameter((out, out), out, out),) * (self.depth - 1)  # noqa: E731
+        squares = lambda outputs: (Parameter((outputs, outputs), outputs, outputs),) * (self.depth - 1)  # noqa: E731
         area = self.kernel**2
         kernels = tuple(Parameter((i, o), i, area * o, gain=2.0) for i, o in self.kernel_shapes)
         kernel_biases = tuple(Parameter((o,), i, area * o, kind="bias") for i, o in self.kernel_shapes)
@@ -148,8 +148,8 @@ def _split(W: Float[Array, "out in"], depth: int, keys: Iterator[Array]) -> Laye
         return (W,)
     U, values, Vt = jnp.linalg.svd(W, full_matrices=False)
     root = values ** (1 / depth)
-    out, r = W.shape[0], values.shape[0]
-    frames = [Vt.T, *(jax.random.orthogonal(next(keys), out, dtype=W.dtype)[:, :r] for _ in range(depth - 1)), U]
+    outputs, r = W.shape[0], values.shape[0]
+    frames = [Vt.T, *(jax.random.orthogonal(next(keys), outputs, dtype=W.dtype)[:, :r] for _ in range(depth - 1)), U]
     return tuple((after * root[None, :]) @ before.T for before, after in pairwise(frames))
 
 
@@ -159,4 +159,6 @@ def _over(bias: Float[Array, " c"]) -> Float[Array, "1 1 1 c"]:
 
 def dense_parameters(shapes: Sequence[tuple[int, int]], ranks: Sequence[int]) -> int:
     """Entries of dense matrices kept at the given ranks: two thin factors, or the matrix where that is smaller."""
-    return sum(min(rank * (out + into), out * into) for (out, into), rank in zip(shapes, ranks, strict=True))
+    return sum(
+        min(rank * (outputs + inputs), outputs * inputs) for (outputs, inputs), rank in zip(shapes, ranks, strict=True)
+    )

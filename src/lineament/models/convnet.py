@@ -90,7 +90,7 @@ class ConvNet(AbstractAffine):
         if any(layer not in range(len(self.filters)) for layer in self.pooled):
             raise ValueError(f"pooled must number convolutions, 0..{len(self.filters) - 1}; got {self.pooled}")
         halvings = 2 ** len(self.pooled)
-        if len(self.image) != 3 or any(size % halvings for size in self.image[:2]):
+        if len(self.image) != 3 or any(side % halvings for side in self.image[:2]):
             raise ValueError(
                 f"image must be (height, width, channels) with height and width divisible by {halvings}, "
                 f"once by 2 for each pooling; got {self.image}"
@@ -154,7 +154,7 @@ class ConvNet(AbstractAffine):
     def tap_shapes(self) -> tuple[tuple[int, int], ...]:
         """Positions and outputs at the tap of each layer."""
         convolutions = [(y * x, filters) for filters, (y, x, _) in zip(self.filters, self._images, strict=True)]
-        return (*convolutions, *((1, out) for out in self.dense))
+        return (*convolutions, *((1, outputs) for outputs in self.dense))
 
     def apply(
         self, parameters: Affine, X: Float[Array, "n pixels"], dropout_key: Array | None = None
@@ -213,8 +213,8 @@ class ConvNet(AbstractAffine):
 
 
 def _pairs(kernels: Kernels, layers: int) -> tuple[tuple[int, int], ...]:
-    sizes = (kernels,) * layers if isinstance(kernels, int) else tuple(kernels)
-    pairs = tuple((size, size) if isinstance(size, int) else tuple(size) for size in sizes)
+    sides = (kernels,) * layers if isinstance(kernels, int) else tuple(kernels)
+    pairs = tuple((side, side) if isinstance(side, int) else tuple(side) for side in sides)
     if len(pairs) != layers or any(len(pair) != 2 or min(pair) < 1 or pair != tuple(map(int, pair)) for pair in pairs):
         raise ValueError(
             f"kernels must be a positive size, or {layers} of them, one for each convolution; got {kernels}"

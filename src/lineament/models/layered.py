@@ -65,10 +65,10 @@ class AbstractAffine(AbstractLayered):
 
     def layout(self) -> Affine:
         """Matrices and biases; a kernel's fan_out is its filters times its height times its width."""
-        fans = [(out, into, area) for (out, into), area in zip(self.layer_shapes, self.kernel_areas, strict=True)]
+        fans = [(o, i, area) for (o, i), area in zip(self.layer_shapes, self.kernel_areas, strict=True)]
         factor = gain(self.activation)
-        layers = tuple(Parameter((out, into), into, area * out, gain=factor) for out, into, area in fans)
-        biases = tuple(Parameter((out,), into, area * out, kind="bias") for out, into, area in fans)
+        layers = tuple(Parameter((o, i), i, area * o, gain=factor) for o, i, area in fans)
+        biases = tuple(Parameter((o,), i, area * o, kind="bias") for o, i, area in fans)
         return Affine(layers, biases if self.bias else ())  # type: ignore[arg-type]  # a tree of descriptions
 
     def apply(
@@ -110,7 +110,7 @@ class AbstractAffine(AbstractLayered):
 
 
 def drop(h: Array, rate: float, key: Array | None) -> Array:
-    """Inverted dropout: each entry vanishes with probability `rate` and is divided by 1 − rate otherwise."""
+    """Apply inverted dropout: an entry becomes zero with probability `rate`, and is divided by 1 − rate otherwise."""
     if key is None or rate == 0:
         return h
     return jnp.where(jax.random.bernoulli(key, 1 - rate, h.shape), h / (1 - rate), 0)

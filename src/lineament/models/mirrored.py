@@ -39,7 +39,7 @@ class Mirrored(AbstractLayered):
         return self.plain.shape
 
     def layout(self) -> Pair:
-        """Those of the plain network, twice."""
+        """The layout of the plain network, twice."""
         return Pair(self.plain.layout(), self.plain.layout())
 
     def apply(self, parameters: Pair, X: Float[Array, "n in"]) -> Float[Array, "n out"]:

@@ -53,7 +53,7 @@ class MLP(AbstractChain, AbstractAffine):
     @property
     def tap_shapes(self) -> tuple[tuple[int, int], ...]:
         """Positions and outputs at the tap of each layer."""
-        return tuple((1, out) for out, _ in self.layer_shapes)
+        return tuple((1, outputs) for outputs, _ in self.layer_shapes)
 
     def assemble(self, layers: Layers) -> Affine:
         """Parameters of the given matrices, with biases of zero where there are biases."""

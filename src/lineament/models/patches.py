@@ -68,10 +68,10 @@ def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding:
     """`z_p = K a_p` at every position p, with a_p its patch, which reaches `above` far up and left."""
 
     def on_cpu(h: jax.Array, K: jax.Array) -> jax.Array:
-        product = lambda some: (_rows(some, kernel, above, padding) @ K.T).reshape(*some.shape[:3], -1)  # noqa: E731
-        whole, rest = _parts(h, kernel[0] * kernel[1])
-        found = lax.map(product, whole).reshape(-1, *h.shape[1:3], K.shape[0]) if len(whole) > 1 else product(whole[0])
-        return jnp.concatenate([found, product(rest)]) if len(rest) else found
+        product = lambda h: (_rows(h, kernel, above, padding) @ K.T).reshape(*h.shape[:3], -1)  # noqa: E731
+        parts, rest = _parts(h, kernel[0] * kernel[1])
+        maps = lax.map(product, parts).reshape(-1, *h.shape[1:3], K.shape[0]) if len(parts) > 1 else product(parts[0])
+        return jnp.concatenate([maps, product(rest)]) if len(rest) else maps
 
     def elsewhere(h: jax.Array, K: jax.Array) -> jax.Array:
         weights = K.reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
@@ -90,12 +90,12 @@ def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, above: Sides, pa
         return lax.dot_general(g.reshape(-1, g.shape[-1]), rows, (((0,), (0,)), ((), ())))
 
     def on_cpu(h: jax.Array, g: jax.Array) -> jax.Array:
-        some, rest = _parts(h, kernel[0] * kernel[1])
+        parts, rest = _parts(h, kernel[0] * kernel[1])
         last = len(h) - len(rest)
-        others = g[:last].reshape(*some.shape[:2], *g.shape[1:])
-        first = product(some[0], others[0])
+        gradients = g[:last].reshape(*parts.shape[:2], *g.shape[1:])
+        first = product(parts[0], gradients[0])
         first = first + product(rest, g[last:]) if len(rest) else first
-        return lax.scan(lambda total, each: (total + product(*each), None), first, (some[1:], others[1:]))[0]
+        return lax.scan(lambda total, part: (total + product(*part), None), first, (parts[1:], gradients[1:]))[0]
 
     return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=product)
 
@@ -128,6 +128,6 @@ def _transposed(g: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding
 
 def _parts(h: jax.Array, area: int) -> tuple[jax.Array, jax.Array]:
     """Images in parts of one size whose patches fit into the cache, (part, image, y, x, c), and what is left over."""
-    size = min(h.shape[0], max(1, IN_CACHE // (area * h[0].size)))
-    parts = h.shape[0] // size
-    return h[: parts * size].reshape(parts, size, *h.shape[1:]), h[parts * size :]
+    images = min(h.shape[0], max(1, IN_CACHE // (area * h[0].size)))
+    parts = h.shape[0] // images
+    return h[: parts * images].reshape(parts, images, *h.shape[1:]), h[parts * images :]

@@ -49,5 +49,5 @@ class Quadratic(AbstractModel):
         return QuadraticForm(W.T @ W, parameters[1] if len(parameters) == 2 else jnp.zeros((), W.dtype))
 
     def singular_values(self, parameters: Weights) -> Float[Array, " mode"]:
-        """Those of WᵀW in falling order, from W itself so that the small ones keep their digits."""
+        """Singular values of WᵀW in falling order, from W itself so that the small ones keep their digits."""
         return jnp.linalg.svd(parameters[0], compute_uv=False) ** 2

@@ -69,7 +69,7 @@ class CP(AbstractFactorisation):
     @property
     def parameter_shapes(self) -> tuple[tuple[int, int], ...]:
         """One matrix for each axis."""
-        return tuple((size, self.components) for size in self.shape)
+        return tuple((length, self.components) for length in self.shape)
 
     def end_to_end(self, parameters: Factors) -> Float[Array, "..."]:
         """The tensor: the first half of the axes against the second as one matrix product."""
@@ -110,7 +110,7 @@ class TreeTensor(AbstractFactorisation):
     @property
     def parameter_shapes(self) -> tuple[tuple[int, int], ...]:
         """The leaves' matrices, then the nodes'."""
-        leaves = tuple((size, self.width) for size in self.shape)
+        leaves = tuple((length, self.width) for length in self.shape)
         inner = ((self.width, self.width),) * (len(self.shape) - 2)
         return (*leaves, *inner, (1, self.width))
 
@@ -145,8 +145,8 @@ class TreeTensor(AbstractFactorisation):
 
 def matricisation_values(tensor: Float[Array, "..."], rows: Sequence[int]) -> Float[Array, " mode"]:
     """Singular values of the tensor as a matrix, the axes `rows` against all others."""
-    others = [axis for axis in range(tensor.ndim) if axis not in rows]
-    matrix = jnp.transpose(tensor, (*rows, *others)).reshape(prod(tensor.shape[axis] for axis in rows), -1)
+    columns = [axis for axis in range(tensor.ndim) if axis not in rows]
+    matrix = jnp.transpose(tensor, (*rows, *columns)).reshape(prod(tensor.shape[axis] for axis in rows), -1)
     return jnp.linalg.svd(matrix, compute_uv=False)
 
 

@@ -13,7 +13,7 @@ NEWTON_UP_TO = 1000  # entries: beyond this the dense Hessian is not worth its m
 
 
 def minimise(problem: AbstractProblem, start: np.ndarray, dtype: jnp.dtype) -> tuple[jax.Array, float]:
-    """SciPy's L-BFGS from `start`, then Newton steps for as long as they shrink the gradient.
+    """Minimise by SciPy's L-BFGS from `start`, then by Newton steps for as long as they shrink the gradient.
 
     L-BFGS compares losses, so it cannot see gradients below the root of rounding error; Newton's method can.
     """
@@ -39,12 +39,12 @@ def _newton(
     as_map: Callable[[np.ndarray], jax.Array],
     w: np.ndarray,
 ) -> np.ndarray:
-    size = np.linalg.norm(objective(w)[1])
+    norm = np.linalg.norm(objective(w)[1])
     for _ in range(20):
         H = np.asarray(hessian(as_map(w)), float).reshape(w.size, w.size)
         trial = w - np.linalg.lstsq(H, objective(w)[1], rcond=None)[0]
-        smaller = np.linalg.norm(objective(trial)[1])
-        if not smaller < size:
+        trial_norm = np.linalg.norm(objective(trial)[1])
+        if not trial_norm < norm:
             break
-        w, size = trial, smaller
+        w, norm = trial, trial_norm
     return w

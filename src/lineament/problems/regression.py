@@ -57,7 +57,7 @@ class Regression(AbstractProblem):
         return self.optimal_loss + 0.5 * jnp.sum(gradient * error), gradient
 
     def optimum(self, rank: int | None = None) -> Optimum:
-        """Least squares, or reduced-rank regression where `rank` binds (Eckart–Young in the metric Σxx)."""
+        """The map of least squares, or of reduced-rank regression where `rank` binds (Eckart–Young in the metric Σxx)."""
         if rank is None or rank >= min(self.shape):
             return Optimum(self.optimal_map, float(self.optimal_loss))
         values, vectors = jnp.linalg.eigh(self.sxx)

@@ -29,7 +29,7 @@ class Sensing(AbstractProblem):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Outputs and inputs: the shape of the matrix sought."""
+        """Outputs and inputs: the shape of the matrix to be recovered."""
         return self.measurements.shape[-2], self.measurements.shape[-1]
 
     def loss(self, map: Map) -> Float[Array, ""]:
@@ -72,7 +72,7 @@ class Completion(AbstractProblem):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of the matrix sought."""
+        """The shape of the matrix to be recovered."""
         return self.mask.shape[-2], self.mask.shape[-1]
 
     def loss(self, map: Map) -> Float[Array, ""]:
@@ -104,11 +104,11 @@ def completion(
     """Find a matrix of the given shape from its entries at (rows[k], columns[k]), each observed once."""
     checks.one_of("reduction", reduction, ("mean", "sum"))
     i, j, a = np.asarray(rows), np.asarray(columns), checks.real_array("values", values, 1)
-    for name, index, size in (("rows", i, shape[0]), ("columns", j, shape[1])):
+    for name, index, count in (("rows", i, shape[0]), ("columns", j, shape[1])):
         if index.shape != a.shape or not np.issubdtype(index.dtype, np.integer):
             raise ValueError(f"{name} must be {a.shape[0]} integers, one per value; got {index.dtype} {index.shape}")
-        if index.size and (index.min() < 0 or index.max() >= size):
-            raise ValueError(f"{name} must lie in 0..{size - 1}; got {index.min()}..{index.max()}")
+        if index.size and (index.min() < 0 or index.max() >= count):
+            raise ValueError(f"{name} must lie in 0..{count - 1}; got {index.min()}..{index.max()}")
     if not a.size:
         raise ValueError("values must hold at least one observed entry")
     mask = np.zeros(shape)

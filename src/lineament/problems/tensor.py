@@ -24,7 +24,7 @@ class TensorCompletion(AbstractProblem):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor sought."""
+        """The shape of the tensor to be recovered."""
         return self.mask.shape[-self.order :]
 
     def loss(self, map: Map) -> Float[Array, ""]:

@@ -78,8 +78,8 @@ def linear_phase(
         raise ValueError(f"against must be 'data', 'linearisation' or outputs of a twin; got {against!r}")
     f, g, features = data_linear(sound)
     freedom = 1 - features / sound.examples
-    found = agreement.linear_phase(sound.steps, f, g, threshold=threshold * freedom, scale=scale or _largest(f))
-    return found._replace(gap=found.gap / freedom)
+    phase = agreement.linear_phase(sound.steps, f, g, threshold=threshold * freedom, scale=scale or _largest(f))
+    return phase._replace(gap=phase.gap / freedom)
 
 
 def _largest(f: Floats) -> float:

@@ -134,8 +134,8 @@ class Recording:
         """The norm of the whole gradient (step,); NaN where no parameter had one."""
         if not self.gradients:
             return np.full(len(self), np.nan)
-        each = np.stack(list(self.gradients.values()))
-        return np.where(np.isnan(each).all(axis=0), np.nan, np.sqrt(np.nansum(each**2, axis=0)))
+        norms = np.stack(list(self.gradients.values()))
+        return np.where(np.isnan(norms).all(axis=0), np.nan, np.sqrt(np.nansum(norms**2, axis=0)))
 
     @property
     def overhead(self) -> float:
@@ -153,18 +153,18 @@ class Recording:
         if not places.size:
             return None
         i = int(places[0])
-        what = f"the loss is {self.loss[i]:g}" if bad_loss[i] else "the outputs on the probe inputs are not finite"
-        return Trouble(i, float(self.steps[i]), what)
+        fault = f"the loss is {self.loss[i]:g}" if bad_loss[i] else "the outputs on the probe inputs are not finite"
+        return Trouble(i, float(self.steps[i]), fault)
 
     @property
     def sound(self) -> "Recording":
         """The records before any trouble: what can be analysed."""
-        found = self.trouble
-        if found is None:
+        trouble = self.trouble
+        if trouble is None:
             return self
-        if found.place == 0:
-            raise ValueError(f"nothing can be said of this recording: {found}")
-        return self[: found.place]
+        if trouble.place == 0:
+            raise ValueError(f"nothing can be said of this recording: {trouble}")
+        return self[: trouble.place]
 
     def __getitem__(self, part: slice) -> "Recording":
         """A stretch of the records."""
@@ -186,7 +186,7 @@ class Recording:
         return store.read(Path(path))
 
     def _rebuilt(self, change: Callable[[NDArray], NDArray]) -> "Recording":
-        def every(courses: Mapping[str, NDArray]) -> dict[str, NDArray]:
+        def change_all(courses: Mapping[str, NDArray]) -> dict[str, NDArray]:
             return {name: change(course) for name, course in courses.items()}
 
         return Recording(
@@ -196,9 +196,9 @@ class Recording:
             self.inputs,
             predictions=change(self.predictions) if self.outputs is None and self.predictions is not None else None,
             loss=change(np.array(self._told, object)),
-            spectra=every(self.spectra),
-            unbalancedness=every(self.unbalancedness),
-            gradients=every(self.gradients),
+            spectra=change_all(self.spectra),
+            unbalancedness=change_all(self.unbalancedness),
+            gradients=change_all(self.gradients),
             linearised=None if self.linearised is None else change(self.linearised),
             seconds=change(self.seconds),
             between=change(self.between),
@@ -215,33 +215,33 @@ class Recording:
 
 
 def join(parts: Iterable[Recording]) -> Recording:
-    """One recording from stretches of it in order; the first one's labels and inputs are everyone's.
+    """Join the stretches of a recording, in order; labels and inputs are those of the first stretch.
 
     Layers that some stretches lack, or that have fewer singular values there, are filled with NaN.
     """
-    every = list(parts)
-    if not every:
+    stretches = list(parts)
+    if not stretches:
         raise ValueError("parts must hold at least one recording")
-    first = every[0]
-    for part in every[1:]:
+    first = stretches[0]
+    for part in stretches[1:]:
         _refuse_another_shape(first, part)
 
     def all_of(name: str) -> Any:
         if getattr(first, name) is None:
             return None
-        return np.concatenate([getattr(part, name) for part in every])
+        return np.concatenate([getattr(part, name) for part in stretches])
 
-    lengths = [len(part) for part in every]
+    lengths = [len(part) for part in stretches]
     return Recording(
         all_of("steps"),
         all_of("outputs"),
         first.labels,
         first.inputs,
         predictions=all_of("predictions") if first.outputs is None else None,
-        loss=[value for part in every for value in part._told],
-        spectra=_padded([part.spectra for part in every], lengths),
-        unbalancedness=_padded([part.unbalancedness for part in every], lengths),
-        gradients=_padded([part.gradients for part in every], lengths),
+        loss=[value for part in stretches for value in part._told],
+        spectra=_padded([part.spectra for part in stretches], lengths),
+        unbalancedness=_padded([part.unbalancedness for part in stretches], lengths),
+        gradients=_padded([part.gradients for part in stretches], lengths),
         linearised=all_of("linearised"),
         seconds=all_of("seconds"),
         between=all_of("between"),
@@ -251,10 +251,10 @@ def join(parts: Iterable[Recording]) -> Recording:
 
 def _refuse_another_shape(first: Recording, part: Recording) -> None:
     for name in ("outputs", "linearised"):
-        before, now = (np.shape(getattr(recording, name))[1:] for recording in (first, part))
-        if before != now:
+        before, after = (np.shape(getattr(recording, name))[1:] for recording in (first, part))
+        if before != after:
             raise ValueError(
-                f"{name} must keep the shape {before} that they have at step {first.steps[0]:g}; got {now} at step "
+                f"{name} must keep the shape {before} that they have at step {first.steps[0]:g}; got {after} at step "
                 f"{part.steps[0]:g}"
             )
 
@@ -267,6 +267,6 @@ def _padded(parts: Sequence[Mapping[str, NDArray]], lengths: Sequence[int]) -> d
         rows = [np.full((length, *shape), np.nan) for length in lengths]
         for row, part in zip(rows, parts, strict=True):
             if name in part:
-                row[(..., *(slice(0, size) for size in part[name].shape[1:]))] = part[name]
+                row[(..., *(slice(0, length) for length in part[name].shape[1:]))] = part[name]
         filled[name] = np.concatenate(rows)
     return filled

@@ -81,10 +81,10 @@ def read(path: Path) -> Recording:
         ValueError: If there is no recording, or not a whole one.
     """
     if path.is_dir():
-        found = stretches(path)
-        if not found:
+        files = stretches(path)
+        if not files:
             raise ValueError(f"the folder {str(path)!r} holds no recording: no file such as 000000.npz is in it")
-        return join(map(_read_file, found))
+        return join(map(_read_file, files))
     return _read_file(path)
 
 
@@ -114,7 +114,7 @@ def append(folder: Path, recording: Recording) -> Path:
 
 
 def rewind(folder: Path, step: float) -> None:
-    """Forget what a growing recording holds from a step on. Interrupted, it has forgotten less, but is in order."""
+    """Remove what a growing recording holds from a step on. If interrupted, it has removed less, but is in order."""
     for file in reversed(stretches(folder)):
         recording = _read_file(file)
         kept = int(np.searchsorted(recording.steps, step))

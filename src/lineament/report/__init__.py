@@ -1,4 +1,4 @@
-"""What is shown: figures, stored evidence, the atlas, and how a batch of claims is run and told of.
+"""What is shown: figures, stored evidence, the atlas, and how a batch of claims is run and reported.
 
 A module is loaded when it is first asked for, because Matplotlib, xarray and Jinja take longer to import than the
 command line may take to answer.

@@ -26,31 +26,31 @@ def bundle(folder: Traversable, entry: str) -> str:
         ValueError: If a module has an import or export of another form, asks for a name that is not exported, or is
             part of a circle.
     """
-    done: dict[str, tuple[str, frozenset[str]]] = {}
-    _visit(folder, entry, done, ())
-    return '(() => {\n"use strict";\n' + "\n".join(text for text, _ in done.values()) + "\n})();\n"
+    scripts: dict[str, tuple[str, frozenset[str]]] = {}
+    _visit(folder, entry, scripts, ())
+    return '(() => {\n"use strict";\n' + "\n".join(text for text, _ in scripts.values()) + "\n})();\n"
 
 
 def _visit(
-    folder: Traversable, path: str, done: dict[str, tuple[str, frozenset[str]]], above: tuple[str, ...]
+    folder: Traversable, path: str, scripts: dict[str, tuple[str, frozenset[str]]], above: tuple[str, ...]
 ) -> None:
     if path in above:
         raise ValueError(f"modules must not import each other in a circle; got {' → '.join((*above, path))}")
-    if path in done:
+    if path in scripts:
         return
     source = folder.joinpath(*path.split("/")).read_text(encoding="utf-8")
 
-    def imported(found: re.Match[str]) -> str:
-        whole, names, told = found.groups()
-        other = normpath(join(dirname(path), told))
-        _visit(folder, other, done, (*above, path))
+    def imported(statement: re.Match[str]) -> str:
+        whole, names, address = statement.groups()
+        module = normpath(join(dirname(path), address))
+        _visit(folder, module, scripts, (*above, path))
         if whole:
-            return f"const {whole} = {_variable(other)};\n"
+            return f"const {whole} = {_variable(module)};\n"
         pairs = [part.strip().split(" as ") for part in names.split(",") if part.strip()]
-        missing = [pair[0] for pair in pairs if pair[0] not in done[other][1]]
+        missing = [pair[0] for pair in pairs if pair[0] not in scripts[module][1]]
         if missing:
-            raise ValueError(f"{path} imports {', '.join(missing)} from {other}, which does not export it")
-        return f"const {{ {', '.join(': '.join(pair) for pair in pairs)} }} = {_variable(other)};\n"
+            raise ValueError(f"{path} imports {', '.join(missing)} from {module}, which does not export it")
+        return f"const {{ {', '.join(': '.join(pair) for pair in pairs)} }} = {_variable(module)};\n"
 
     body = _IMPORT.sub(imported, source)
     exports = _NAMES.findall(body)
@@ -59,7 +59,7 @@ def _visit(
     if left:
         raise ValueError(f"{path} must import and export in the forms that the bundler knows; got {left.group()!r}")
     head = f"// {path}\nconst {_variable(path)} = (() => {{\n"
-    done[path] = (f"{head}{body}return {{ {', '.join(exports)} }};\n}})();", frozenset(exports))
+    scripts[path] = (f"{head}{body}return {{ {', '.join(exports)} }};\n}})();", frozenset(exports))
 
 
 def _variable(path: str) -> str:

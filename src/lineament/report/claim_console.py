@@ -25,31 +25,35 @@ def table(listed: Iterable[Claim]) -> None:
 
 def show(claim: Claim, folders: Sequence[Path]) -> None:
     """Print one claim: what it states, in words; the verdicts stored in the folders; its source, page and command."""
-    out = console()
+    terminal = console()
     paper = PAPERS.get(claim.paper)
     source = claim.source
-    out.print(Text(f"{claim.id}  {claim.title}", style="bold"))
-    out.print(Text(f"{paper.short if paper else claim.paper}, {claim.place} ({claim.kind})"))
+    terminal.print(Text(f"{claim.id}  {claim.title}", style="bold"))
+    terminal.print(Text(f"{paper.short if paper else claim.paper}, {claim.place} ({claim.kind})"))
     for text in (claim.words, claim.meaning):
         if text:
-            out.print(Text(f"\n{text}"))
-    out.print(Text(f"\nStatement (LaTeX): {claim.statement}"))
-    out.print(Text("\nVerdicts:"))
+            terminal.print(Text(f"\n{text}"))
+    terminal.print(Text(f"\nStatement (LaTeX): {claim.statement}"))
+    terminal.print(Text("\nVerdicts:"))
     lines = _verdicts(claim, folders)
     for line in lines or ["none stored here"]:
-        out.print(Text(f"  {line}"), soft_wrap=True)
-    out.print(Text(f"\nCheck:   {_near(source.path)}:{source.line}"), soft_wrap=True)
+        terminal.print(Text(f"  {line}"), soft_wrap=True)
+    terminal.print(Text(f"\nCheck:   {_near(source.path)}:{source.line}"), soft_wrap=True)
     pages = [folder.parent / f"{claim.id}.html" for folder in folders if (folder.parent / f"{claim.id}.html").exists()]
-    out.print(Text(f"Page:    {_near(pages[0])}" if pages else "Page:    `lineament atlas` writes it"), soft_wrap=True)
-    out.print(Text(f"Command: lineament reproduce {claim.id}  ({claim.quick}; full: {claim.full})"), soft_wrap=True)
+    terminal.print(
+        Text(f"Page:    {_near(pages[0])}" if pages else "Page:    `lineament atlas` writes it"), soft_wrap=True
+    )
+    terminal.print(
+        Text(f"Command: lineament reproduce {claim.id}  ({claim.quick}; full: {claim.full})"), soft_wrap=True
+    )
 
 
 def console() -> Console:
     """Standard output; as wide as tables need where it is no terminal."""
-    made = Console(highlight=False)
-    if not made.is_terminal:
-        made.width = PLAIN_WIDTH
-    return made
+    terminal = Console(highlight=False)
+    if not terminal.is_terminal:
+        terminal.width = PLAIN_WIDTH
+    return terminal
 
 
 def _verdicts(claim: Claim, folders: Sequence[Path]) -> list[str]:

@@ -64,12 +64,12 @@ class Watch(AbstractContextManager["Watch"]):
         self.progress.stop()
 
     def begin(self, id: str) -> None:
-        """A claim was started."""
+        """Show that a claim has started."""
         self.running.append(id)
         self._show()
 
     def end(self, outcome: Stored | Failure) -> None:
-        """A claim has come to an end."""
+        """Show that a claim has come to an end."""
         self.running.remove(outcome.id)
         self.done += 1
         line = Text(f"{self.done}/{self.total} {outcome.id} ").append_text(_verdict(outcome))

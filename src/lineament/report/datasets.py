@@ -116,9 +116,9 @@ def fetch(names: Sequence[str]) -> list[Path]:
             except OSError as error:
                 advice = catalogue.advice(entry, catalogue.folders())
                 raise FileNotFoundError(f"{advice}. The download failed: {error}") from error
-    out = Console(highlight=False)
+    terminal = Console(highlight=False)
     for path in placed:
-        out.print(str(path), soft_wrap=True)
+        terminal.print(str(path), soft_wrap=True)
     return placed
 
 
@@ -190,8 +190,8 @@ def _sheet(grid: np.ndarray, data: Images) -> None:
 def _plane(axes: "Axes", data: Images) -> None:
     points = data.images[:, 0, 0, :]
     for label, name in enumerate(data.classes):
-        some = points[data.labels == label]
-        axes.plot(some[:, 0], some[:, 1], ".", markersize=1.5, label=name, color=style.LIGHT.palette[label])
+        of_class = points[data.labels == label]
+        axes.plot(of_class[:, 0], of_class[:, 1], ".", markersize=1.5, label=name, color=style.LIGHT.palette[label])
     axes.set(xlabel="$z$", ylabel="height")
     axes.legend(loc="upper right", markerscale=5)
 

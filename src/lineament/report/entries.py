@@ -24,7 +24,7 @@ BADGES = {
     ERROR: ("error", "!"),
     NOT_RUN: ("not-run", "–"),
 }
-"""For each verdict, its name in the style sheet and a sign, so that it is told by more than a colour."""
+"""For each verdict, its name in the style sheet and a sign, so that it is shown by more than a colour."""
 
 
 class Row(tuple[str, str, str]):
@@ -95,22 +95,22 @@ def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Ite
     errors: dict[str, dict[str, str]] = {}
     for failure in failures:
         errors.setdefault(failure.id, {})[failure.size] = failure.message
-    return [_entry(claims.get(id), found, errors.get(id, {})) for id, found in by_id.items()]
+    return [_entry(claims.get(id), records, errors.get(id, {})) for id, records in by_id.items()]
 
 
 def tally(entries: Iterable[Entry], size: str) -> dict[str, int]:
-    """How many claims have each verdict at one size."""
+    """Count the claims of each verdict at one size."""
     counts = dict.fromkeys(map(str, BADGES), 0)
     for entry in entries:
         counts[entry.verdict(size)] += 1
     return counts
 
 
-def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) -> Entry:
+def _entry(claim: Claim | None, records: list[Stored], errors: Mapping[str, str]) -> Entry:
     # A claim's own words come from the code, where there still is one.
-    runs = _by_size(found)
+    runs = _by_size(records)
     standing = list(chain.from_iterable(pool.runs for pool in runs.values()))
-    source = claim or found[0]
+    source = claim or records[0]
     return Entry(
         id=source.id,
         paper=PAPERS.get(source.paper) or Paper(source.paper, source.paper, "", ""),
@@ -120,7 +120,7 @@ def _entry(claim: Claim | None, found: list[Stored], errors: Mapping[str, str]) 
         description=source.description,
         kind=source.kind,
         runs=runs,
-        others=tuple(run for run in found if run not in standing),
+        others=tuple(run for run in records if run not in standing),
         errors=errors,
         **(_told_by_code(claim) if claim else {}),
     )
@@ -147,5 +147,5 @@ def _source(claim: Claim) -> str:
     """The file and line of a check, named from the folder of its package, the same on every machine."""
     parts = claim.source.path.parts
     top = claim.module.split(".")[0]
-    start = len(parts) - 1 - parts[::-1].index(top) if top in parts[:-1] else len(parts) - 1
-    return f"{'/'.join(parts[start:])}:{claim.source.line}"
+    first = len(parts) - 1 - parts[::-1].index(top) if top in parts[:-1] else len(parts) - 1
+    return f"{'/'.join(parts[first:])}:{claim.source.line}"

@@ -35,15 +35,15 @@ def covers(axes: "Axes") -> bool:
 
 def _seen(axes: "Axes") -> np.ndarray:
     """Points along every curve and of every cloud, in pixels; guides are left out."""
-    found = [np.empty((0, 2))]
+    points = [np.empty((0, 2))]
     for line in axes.lines:
         if line.get_linestyle() in ("-", "None"):
-            found.append(_along(line.get_transform().transform(line.get_xydata())))
+            points.append(_along(line.get_transform().transform(line.get_xydata())))
     for cloud in axes.collections:
         offsets = np.ma.filled(np.ma.asarray(cloud.get_offsets(), float), np.nan)
         if len(offsets) > 1:
-            found.append(cloud.get_offset_transform().transform(offsets))
-    return np.concatenate(found)
+            points.append(cloud.get_offset_transform().transform(offsets))
+    return np.concatenate(points)
 
 
 def _along(vertices: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def overlay(
     y_scale: Axis = "linear",
     spread: tuple[float, float] = (0.1, 0.9),
 ) -> "Axes":
-    """Lay a forecast over what was measured along training.
+    """Draw a forecast over what was measured along training.
 
     Args:
         measured: What was measured, over time or step, with at most one further dimension (such as `mode`), one colour

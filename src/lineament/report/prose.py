@@ -42,12 +42,12 @@ def statement(latex: str) -> Markup:
     Browsers break no line inside a formula. So a statement is cut where a reader would: at `\text`, `\quad` and `\\`,
     after commas and before arrows, as long as they are not inside brackets or braces.
     """
-    made = {
+    written = {
         "maths": lambda text: maths(text, display=True),
         "words": lambda text: Markup("<span>{}</span>").format(inline(text)),
         "gap": lambda text: Markup('<span class="gap"></span>'),
     }
-    return Markup(" ").join(made[kind](text) for kind, text in cut(latex))
+    return Markup(" ").join(written[kind](text) for kind, text in cut(latex))
 
 
 def inline(text: str) -> Markup:
@@ -63,15 +63,15 @@ def inline(text: str) -> Markup:
 
 def blocks(text: str) -> Markup:
     """A docstring as paragraphs; lines that begin with a hyphen make a list."""
-    made = []
+    paragraphs = []
     for block in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         block = textwrap.dedent(block)
         if block.startswith("- "):
             items = [Markup("<li>{}</li>").format(inline(item)) for item in re.split(r"(?:^|\n)- ", block)[1:]]
-            made.append(Markup("<ul>{}</ul>").format(Markup("").join(items)))
+            paragraphs.append(Markup("<ul>{}</ul>").format(Markup("").join(items)))
         elif block.strip():
-            made.append(Markup("<p>{}</p>").format(inline(block)))
-    return Markup("\n").join(made)
+            paragraphs.append(Markup("<p>{}</p>").format(inline(block)))
+    return Markup("\n").join(paragraphs)
 
 
 def number(value: object) -> Markup:
@@ -136,14 +136,14 @@ def _power(text: str) -> Markup:
 
 
 def _powers(text: str) -> Markup:
-    return Markup(_POWER.sub(lambda found: _power(found[0]), str(escape(text))))
+    return Markup(_POWER.sub(lambda match: _power(match[0]), str(escape(text))))
 
 
 def _stretched(latex: str) -> str:
     r"""Brackets of a size set by hand (`\bigl(`) made to stretch: the converter knows few of them by name."""
-    sides = [found[1] for found in _BIG.finditer(latex)]
+    sides = [match[1] for match in _BIG.finditer(latex)]
     matched = sides.count("l") == sides.count("r")
-    return _BIG.sub(lambda found: {"l": r"\left", "r": r"\right"}.get(found[1], "") if matched else "", latex)
+    return _BIG.sub(lambda match: {"l": r"\left", "r": r"\right"}.get(match[1], "") if matched else "", latex)
 
 
 def _words(tokens: list[str], place: int) -> tuple[str, int]:

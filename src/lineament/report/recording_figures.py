@@ -38,18 +38,18 @@ def figures(recording: Recording) -> tuple[dict[str, Figure], list[str]]:
 
 
 def _curves(recording: Recording) -> Figure:
-    steps, panels, said = recording.steps, [], []
+    steps, panels, sentences = recording.steps, [], []
     if recording.reported.any():
-        told = recording.reported
-        loss = recording.loss[told]
+        known = recording.reported
+        loss = recording.loss[known]
         scale = "log" if (loss > 0).all() else "linear"
-        panels.append(Panel((_line(steps[told], loss),), "step", "training loss", "Loss", y_scale=scale))
-        said.append(f"the loss goes from {loss[0]:.3g} to {loss[-1]:.3g}")
+        panels.append(Panel((_line(steps[known], loss),), "step", "training loss", "Loss", y_scale=scale))
+        sentences.append(f"the loss goes from {loss[0]:.3g} to {loss[-1]:.3g}")
     if recording.labels is not None:
         error, classes = recording.error, recording.predictions is not None
         label = "probe examples wrong" if classes else "mean squared error"
         panels.append(Panel((_line(steps, error),), "step", label, "On the probe examples"))
-        said.append(
+        sentences.append(
             f"the {'error' if classes else 'squared error'} on the probe examples from " + _span(error, classes)
         )
     norm = recording.gradient_norm
@@ -58,7 +58,7 @@ def _curves(recording: Recording) -> Figure:
         panels.append(Panel((_line(steps[seen], norm[seen]),), "step", "‖gradient‖", "Gradient", y_scale="log"))
     if not panels:
         raise ValueError("no loss, labels or gradients were recorded: there is no learning curve to draw")
-    caption = " and ".join(said) or "the norm of the gradient at each record"
+    caption = " and ".join(sentences) or "the norm of the gradient at each record"
     return Figure(tuple(panels), f"{caption[0].upper()}{caption[1:]}.")
 
 
@@ -71,13 +71,13 @@ def _order(recording: Recording) -> Figure:
         (bars(edges, np.histogram(score, edges)[0]),), "accessibility", "examples", "How early examples are learnt"
     )
     counts = np.array([np.count_nonzero(step <= s) for s in recording.steps]) / recording.examples
-    known = Panel(
+    learnt = Panel(
         (_line(recording.steps, counts),), "step", "learnt for good", "When they are learnt", y_limits=(-0.02, 1.02)
     )
     never = int(np.isnan(step).sum())
     half = float(np.nanmedian(step)) if never < recording.examples else float("nan")
     return Figure(
-        (histogram, known),
+        (histogram, learnt),
         f"Half of the examples that are right at the end stay right from step {half:g} on; {never} of "
         f"{recording.examples} are wrong at the end.",
         columns=2,
@@ -93,24 +93,24 @@ def _examples(recording: Recording) -> Figure:
         Panel((image(_montage(pictures[chosen])),), title=title)
         for title, chosen in (("Learnt first", order[:number]), ("Learnt last, or never", order[::-1][:number]))
     )
-    firsts, lasts = (", ".join(map(str, some[:5])) for some in (order, order[::-1]))
+    firsts, lasts = (", ".join(map(str, examples[:5])) for examples in (order, order[::-1]))
     return Figure(panels, f"First come the examples number {firsts}, last {lasts}, counted from 0.", columns=2)
 
 
 def _bias(recording: Recording) -> Figure:
-    found = rec.pc_bias(recording)
-    shown = np.flatnonzero(np.isfinite(found.half))[:COURSES]
+    bias = rec.pc_bias(recording)
+    shown = np.flatnonzero(np.isfinite(bias.half))[:COURSES]
     if not shown.size:
         raise ValueError("the outputs did not move along any principal component of the probe inputs")
     courses = tuple(
-        measured(recording.steps, found.progress[:, j], f"component {j + 1}", group) for group, j in enumerate(shown)
+        measured(recording.steps, bias.progress[:, j], f"component {j + 1}", group) for group, j in enumerate(shown)
     )
-    number = np.arange(1, len(found.half) + 1)
-    known = np.isfinite(found.half)
-    if np.isfinite(found.spearman):
-        tells = f"The rank correlation of the number of the component with the step is {found.spearman:.2f}: " + (
+    number = np.arange(1, len(bias.half) + 1)
+    moved = np.isfinite(bias.half)
+    if np.isfinite(bias.spearman):
+        tells = f"The rank correlation of the number of the component with the step is {bias.spearman:.2f}: " + (
             "components of high variance come first."
-            if found.spearman > 0.5
+            if bias.spearman > 0.5
             else "components of high variance do not clearly come first."
         )
     else:
@@ -118,7 +118,7 @@ def _bias(recording: Recording) -> Figure:
     return Figure(
         (
             Panel(courses, "step", "share of the way", "Progress along components"),
-            Panel((points(number[known], found.half[known]),), "component", "half-way at step", "Which come first?"),
+            Panel((points(number[moved], bias.half[moved]),), "component", "half-way at step", "Which come first?"),
         ),
         tells,
         columns=2,
@@ -155,7 +155,7 @@ def _layers(recording: Recording) -> Figure:
 
 def _linear(recording: Recording) -> Figure:
     marks: list[Mark] = []
-    said, reasons = [], []
+    sentences, reasons = [], []
     for group, (against, name) in enumerate(
         (("data", "linear map of the inputs"), ("linearisation", "own linearisation"))
     ):
@@ -170,13 +170,13 @@ def _linear(recording: Recording) -> Figure:
         marks.append(measured(recording.steps[seen], phase.gap[seen], name, group))
         whole = f"{'a' if against == 'data' else 'its'} {name}"
         ends = np.isfinite(phase.end)
-        said.append(f"parts from {whole} at step {phase.end:.3g}" if ends else f"never parts from {whole}")
-    if not said:
+        sentences.append(f"parts from {whole} at step {phase.end:.3g}" if ends else f"never parts from {whole}")
+    if not sentences:
         raise ValueError("; ".join(reasons))
     marks.append(reference(recording.steps[[0, -1]], [THRESHOLD] * 2, f"{THRESHOLD:.0%}"))
     return Figure(
         (Panel(tuple(marks), "step", "gap / what is learnt", "How linear is it?", y_scale="log"),),
-        f"At a gap of {THRESHOLD:.0%}, the network {' and '.join(said)}.",
+        f"At a gap of {THRESHOLD:.0%}, the network {' and '.join(sentences)}.",
     )
 
 
@@ -214,8 +214,8 @@ def _pictures(recording: Recording) -> np.ndarray:
     x = _channels_last(x)
     if not (x.ndim == 3 or (x.ndim == 4 and x.shape[3] == 3)) or min(x.shape[1:3]) < 4:
         raise ValueError(f"inputs of shape {x.shape} are no pictures: the first and last examples are not shown")
-    every = max(1, max(x.shape[1:3]) // 64)
-    x = np.asarray(x[:, ::every, ::every], float)
+    stride = max(1, max(x.shape[1:3]) // 64)
+    x = np.asarray(x[:, ::stride, ::stride], float)
     return (x - x.min()) / max(float(np.ptp(x)), np.finfo(float).tiny)
 
 

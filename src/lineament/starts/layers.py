@@ -63,7 +63,7 @@ def _frame(key: jax.Array, width: int, rank: int, random: bool) -> Float[Array, 
 
 
 def _refuse_narrow(chain: AbstractChain, values: Float[Array, " mode"], r: int) -> None:
-    """Hidden layers narrower than the map's rank cannot carry it."""
+    """Refuse hidden layers that are narrower than the map's rank: their product cannot be the map."""
     if r == values.shape[0]:
         return
     if isinstance(values, Tracer) or np.any(np.asarray(values[r:]) > 1e-12 * np.asarray(values[0])):
@@ -84,9 +84,9 @@ def aligned(model: AbstractModel, target: ArrayLike, start_scale: float | ArrayL
 
 
 def isometric(model: AbstractModel, key: AnyKey) -> Any:
-    """Hacohen & Weinshall, Definition 3: variance `2/(m_{l−1}+m_l)` inside, `1/m_1` first and `1/m_{L−1}` last.
+    """Normal weights of variance `2/(m_{l−1}+m_l)` inside, `1/m_1` first, `1/m_{L−1}` last (Hacohen & Weinshall, Def. 3).
 
-    Normal entries. Where hidden widths are equal, each factor `m σ²` of Theorem 3's mean gradient scales is then 1.
+    Where hidden widths are equal, each factor `m σ²` of Theorem 3's mean gradient scales is then 1.
     """
     chain = require_chain("isometric", model)
     if chain.depth < 2:

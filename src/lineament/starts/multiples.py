@@ -44,7 +44,7 @@ def identity(model: AbstractModel, start_scale: float | ArrayLike, *, bias: Arra
 def orthogonal(
     model: Quadratic, key: AnyKey, start_scale: float | ArrayLike, *, bias: ArrayLike | None = None
 ) -> Weights:
-    """`WᵀW = start_scale · I`, with W a multiple of a random orthogonal matrix.
+    """A start with `WᵀW = start_scale · I`: W is a multiple of a random orthogonal matrix.
 
     Args:
         model: A quadratic network.

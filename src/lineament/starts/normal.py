@@ -60,7 +60,7 @@ def gaussian(
 
 
 def he(model: AbstractModel, key: AnyKey, dtype: DTypeLike | None = None) -> Any:
-    """He et al. (2015): normal weights of variance gain/fan_in, gain 2 before rectifiers and 1 otherwise; no biases."""
+    """Normal weights of variance gain/fan_in, gain 2 before rectifiers, else 1; biases of zero (He et al. 2015)."""
     require_standard("he", model)
     return _draw(model, key, [(weight.gain / weight.fan_in) ** 0.5 for weight in _weights(model)], dtype)
 
@@ -68,7 +68,7 @@ def he(model: AbstractModel, key: AnyKey, dtype: DTypeLike | None = None) -> Any
 def glorot(
     model: AbstractModel, key: AnyKey, distribution: Distribution = "uniform", dtype: DTypeLike | None = None
 ) -> Any:
-    """Glorot & Bengio (2010): weights of variance `2/(fan_in + fan_out)`; no biases.
+    """Weights of variance `2/(fan_in + fan_out)`, biases of zero (Glorot & Bengio 2010).
 
     A kernel's fans count its height and width, as everywhere.
     """
@@ -79,7 +79,7 @@ def glorot(
 
 
 def torch_default(model: AbstractModel, key: AnyKey, dtype: DTypeLike | None = None) -> Any:
-    """What PyTorch gives `nn.Linear` and `nn.Conv2d`: weights and biases uniform within ±1/√fan_in."""
+    """Weights and biases uniform within ±1/√fan_in, as PyTorch gives them to `nn.Linear` and `nn.Conv2d`."""
     require_standard("torch_default", model)
     deviations = [(3 * parameter.fan_in) ** -0.5 for parameter in jax.tree.leaves(model.layout())]
     return _draw(model, key, deviations, dtype, "uniform", drawn=lambda parameter: True)

@@ -35,7 +35,7 @@ class Activation(NamedTuple):
 
 
 def piecewise_linear(left: float, right: float = 1.0) -> Activation:
-    """φ(z) = left·z for z < 0, right·z for z ≥ 0 (Assumption 3.2 (ii) of Hu et al. 2020)."""
+    """The activation φ(z) = left·z for z < 0, right·z for z ≥ 0 (Assumption 3.2 (ii) of Hu et al. 2020)."""
     left, right = arguments.number("left", left), arguments.number("right", right)
 
     def slope(z: Array) -> Array:

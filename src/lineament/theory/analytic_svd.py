@@ -139,14 +139,14 @@ class _Sample:
         owner[branches] = slots[taken]
         new_U, new_V = np.empty_like(U), np.empty_like(V)
         for g, (left, right) in enumerate(frames):
-            mine = owner == g
-            turned = _polar(left.T @ U[:, mine]), _polar(right.T @ V[:, mine])
+            group = owner == g
+            turned = _polar(left.T @ U[:, group]), _polar(right.T @ V[:, group])
             if not (self.zero and g == len(frames) - 1):
                 # W = σ left rightᵀ here, so both bases turn together but for signs, which are the signs of the values.
                 signs = np.where(np.sum(turned[0] * turned[1], axis=0) < 0, -1.0, 1.0)
-                both = _polar(turned[0] + turned[1] * signs)
-                turned = both, both * signs
-            new_U[:, mine], new_V[:, mine] = left @ turned[0], right @ turned[1]
+                rotation = _polar(turned[0] + turned[1] * signs)
+                turned = rotation, rotation * signs
+            new_U[:, group], new_V[:, group] = left @ turned[0], right @ turned[1]
         met = np.abs(np.sum(new_U * U, axis=0) * np.sum(new_V * V, axis=0))
         return new_U, new_V, float(np.min(met))
 
@@ -156,7 +156,7 @@ class _Sample:
 
 
 def _inner_first(count: int) -> list[int]:
-    """Samples with two neighbours, then the ends, which lean on them."""
+    """Samples with two neighbours, then the ends, which depend on them."""
     return [*range(1, count - 1), *({0, count - 1} if count > 1 else ())]
 
 

@@ -71,9 +71,9 @@ def between(X: Array, Y: Array | None = None) -> Angles:
     if np.count_nonzero(near) > NEAR_PAIRS:
         near &= ~_by_chord(U, V, near, half_sin, half_cos)
     rows, columns = np.nonzero(near)
-    size = max(1, BLOCK // X.shape[1])
-    for begin in range(0, rows.size, size):
-        i, j = rows[begin : begin + size], columns[begin : begin + size]
+    pairs = max(1, BLOCK // X.shape[1])
+    for begin in range(0, rows.size, pairs):
+        i, j = rows[begin : begin + pairs], columns[begin : begin + pairs]
         sign = np.sign(cosine[i, j])
         sine = _sine(A[i], sign[:, None] * B[j])
         long = np.sqrt((1 + np.sqrt((1 - sine) * (1 + sine))) / 2)
@@ -123,9 +123,9 @@ def _sine(x: Array, y: Array) -> Array:
     square = np.einsum("ij,ij->i", y, y)
     ratio = _leading(np.einsum("ij,ij->i", x, y) / square)[:, None]
     head = _leading(y)
-    rest = (x - ratio * head) - ratio * (y - head)  # both products are exact, and so is the first difference
-    rest -= (np.einsum("ij,ij->i", rest, y) / square)[:, None] * y
-    return np.linalg.norm(rest, axis=1) / np.linalg.norm(x, axis=1)
+    residual = (x - ratio * head) - ratio * (y - head)  # both products are exact, and so is the first difference
+    residual -= (np.einsum("ij,ij->i", residual, y) / square)[:, None] * y
+    return np.linalg.norm(residual, axis=1) / np.linalg.norm(x, axis=1)
 
 
 def _leading(x: Array) -> Array:

@@ -157,13 +157,13 @@ def _moments(X: np.ndarray) -> tuple[Array, Array, Array]:
     """Mean, second moment and every ‖x‖², from blocks of examples."""
     n, d = X.shape
     total, second, squares = np.zeros(d), np.zeros((d, d)), np.empty(n)
-    for start in range(0, n, BLOCK):
-        block = X[start : start + BLOCK].astype(np.float64)
+    for begin in range(0, n, BLOCK):
+        block = X[begin : begin + BLOCK].astype(np.float64)
         if not np.isfinite(block).all():
-            raise ValueError(f"x must be finite; got a value that is not in rows {start} to {start + len(block) - 1}")
+            raise ValueError(f"x must be finite; got a value that is not in rows {begin} to {begin + len(block) - 1}")
         total += block.sum(axis=0)
         second += block.T @ block
-        squares[start : start + BLOCK] = np.einsum("ij,ij->i", block, block)
+        squares[begin : begin + BLOCK] = np.einsum("ij,ij->i", block, block)
     return total / n, second / n, squares
 
 
@@ -176,9 +176,9 @@ def _overlaps(X: np.ndarray, pairs: int, seed: int) -> Array:
         rng = np.random.default_rng(seed)
         first = rng.integers(n, size=pairs)
         second = (first + rng.integers(1, n, size=pairs)) % n
-    found = np.empty(len(first))
-    for start in range(0, len(first), BLOCK):
-        part = slice(start, start + BLOCK)
+    overlaps = np.empty(len(first))
+    for begin in range(0, len(first), BLOCK):
+        part = slice(begin, begin + BLOCK)
         left, right = X[first[part]].astype(np.float64), X[second[part]].astype(np.float64)
-        found[part] = np.einsum("ij,ij->i", left, right)
-    return found
+        overlaps[part] = np.einsum("ij,ij->i", left, right)
+    return overlaps

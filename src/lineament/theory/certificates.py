@@ -165,14 +165,14 @@ def guaranteed_time(
 
 def guaranteed_step(target: ArrayLike, depth: SupportsIndex, margin: float) -> float:
     """The largest step size `δ^{(4n−2)/n} / (6144 n³ ‖Λ‖_F^{(6n−4)/n})` that Remark 2 admits."""
-    n, size, margin = _remark(target, depth, margin)
-    return margin ** (4 - 2 / n) / (6144 * n**3 * size ** (6 - 4 / n))
+    n, target_norm, margin = _remark(target, depth, margin)
+    return margin ** (4 - 2 / n) / (6144 * n**3 * target_norm ** (6 - 4 / n))
 
 
 def admissible_unbalancedness(target: ArrayLike, depth: SupportsIndex, margin: float) -> float:
     """The largest unbalancedness magnitude `δ² / (256 n³ ‖Λ‖_F^{2(n−1)/n})` that Remark 2 admits."""
-    n, size, margin = _remark(target, depth, margin)
-    return margin**2 / (256 * n**3 * size ** (2 - 2 / n))
+    n, target_norm, margin = _remark(target, depth, margin)
+    return margin**2 / (256 * n**3 * target_norm ** (2 - 2 / n))
 
 
 def guaranteed_iterations(epsilon: float, excess: float, step_size: float, depth: SupportsIndex, margin: float) -> int:
@@ -231,13 +231,13 @@ def certify(
         Assumption("deficiency margin", margin, ">", 0.0),
     ]
     if step_size is None:
-        size = max(float(np.sum(X**2)) for X in layers)
-        assumptions.append(Assumption("unbalancedness", unbalancedness(layers), "≤", tolerance * size))
+        largest_square = max(float(np.sum(X**2)) for X in layers)
+        assumptions.append(Assumption("unbalancedness", unbalancedness(layers), "≤", tolerance * largest_square))
         rate = guaranteed_rate(len(layers), margin, alpha) if margin > 0 else 0.0
     else:
         step_size = arguments.number("step_size", step_size, above=0)
-        more, rate = _descent(layers, target, step_size, margin)
-        assumptions += more
+        further, rate = _descent(layers, target, step_size, margin)
+        assumptions += further
     return Certificate(tuple(assumptions), excess, margin, rate, step_size)
 
 
@@ -265,12 +265,12 @@ def _log_ratio(excess: float, epsilon: float) -> float:
 
 def _remark(target: ArrayLike, depth: SupportsIndex, margin: float) -> tuple[int, float, float]:
     """Depth, ‖Λ‖_F and margin of Remark 2."""
-    size = float(np.linalg.norm(arguments.matrix("target", target)))
-    if size == 0:
+    target_norm = float(np.linalg.norm(arguments.matrix("target", target)))
+    if target_norm == 0:
         raise ValueError("target must be a matrix other than zero; got zero")
     margin = arguments.number("margin", margin, above=0)
-    if max(size, margin) > 1e40:
+    if max(target_norm, margin) > 1e40:
         raise ValueError(
-            f"target and margin must be at most 1e40, or their powers overflow; got {size:g} and {margin:g}"
+            f"target and margin must be at most 1e40, or their powers overflow; got {target_norm:g} and {margin:g}"
         )
-    return arguments.count("depth", depth), size, margin
+    return arguments.count("depth", depth), target_norm, margin

@@ -49,11 +49,11 @@ def log_ratio(times: ArrayLike, first: ArrayLike, second: ArrayLike, start: Arra
         ValueError: for one layer, whose values may have passed zero, or if a value has reached infinity.
     """
     t, c, s0, n = _checked(times, first, start, depth, "first")
-    t, other, s0, n = _checked(t, second, s0, n, "second")
-    arguments.together(first=c, second=other)
+    t, c_second, s0, n = _checked(t, second, s0, n, "second")
+    arguments.together(first=c, second=c_second)
     if n == 1:  # values pass through zero, and the ratio has no logarithm
         raise ValueError("depth must be at least 2; got 1")
-    return _log_growth(t, c, s0, n) - _log_growth(t, other, s0, n)
+    return _log_growth(t, c, s0, n) - _log_growth(t, c_second, s0, n)
 
 
 def escape_time(alignment: ArrayLike, start: ArrayLike, depth: SupportsIndex) -> Array:

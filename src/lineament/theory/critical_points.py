@@ -89,15 +89,15 @@ def classify_critical_point(
     G = arguments.matrix("gradient(W)", gradient(W), W.shape)
     arguments.number("loss(W)", loss(W))
     # ∇ℓ(W) is ∇ℓ(0) plus what curvature adds on the way to W; rounding is relative to these, not to their sum.
-    size = float(np.linalg.norm(gradient(np.zeros_like(W))) + np.linalg.norm(hvp(W, W)))
-    flat = bool(np.linalg.norm(G) <= tolerance * size)
+    scale = float(np.linalg.norm(gradient(np.zeros_like(W))) + np.linalg.norm(hvp(W, W)))
+    flat = bool(np.linalg.norm(G) <= tolerance * scale)
     norms = [float(np.linalg.norm(X, 2)) for X in layers]
     without = [[np.prod(np.delete(norms, skip)) for skip in combinations(range(n), k)] for k in (1, 2)]
     slope = float(np.linalg.norm(flatten(objective_gradient(layers, gradient))))
-    if slope > tolerance * size * max(without[0]):
+    if slope > tolerance * scale * max(without[0]):
         raise ValueError(f"layers must be a stationary point of the objective; got a gradient of norm {slope:.3g}")
     values, vectors = np.linalg.eigh(hessian(layers, gradient, hvp))
-    noise = tolerance * (size * max(without[1], default=0.0) + float(np.max(np.abs(values))))
+    noise = tolerance * (scale * max(without[1], default=0.0) + float(np.max(np.abs(values))))
     report = (slope, float(values[0]), unflatten(vectors[:, 0], layers))
     if values[0] < -noise:
         return CriticalPoint("strict saddle", *report, *_descend(layers, layers, report[2], loss, gradient, radius))
@@ -105,15 +105,15 @@ def classify_critical_point(
         return CriticalPoint("minimum", *report, None, 0.0)
     if flat:  # only curvature can lead down
         near = _same_product(layers, radius / 2, np.random.default_rng(seed))
-        way = unflatten(np.linalg.eigh(hessian(near, gradient, hvp))[1][:, 0], layers)
+        heading = unflatten(np.linalg.eigh(hessian(near, gradient, hvp))[1][:, 0], layers)
     else:
         near = _opened(layers, G, radius / 2)
-        way = objective_gradient(near, gradient)
-    lower, drop = _descend(layers, near, way, loss, gradient, radius)
+        heading = objective_gradient(near, gradient)
+    lower, drop = _descend(layers, near, heading, loss, gradient, radius)
     return CriticalPoint("undecided" if lower is None else "non-strict saddle", *report, lower, drop)
 
 
-def _opened(layers: Layers, G: Array, size: float) -> Layers:
+def _opened(layers: Layers, G: Array, distance: float) -> Layers:
     """Layers near the given, stationary ones, with the same product, at which φ's gradient does not vanish.
 
     Let (u, v) be the leading singular pair of ∇ℓ(W). The input v dies on its way up, W_{n−1:1}v = 0, or the last layer
@@ -121,7 +121,7 @@ def _opened(layers: Layers, G: Array, size: float) -> Layers:
     kernel of all that is above, so that the product stays; until it arrives where u can be reached.
     """
     if G.shape[0] > G.shape[1]:  # widths are at least the smaller side: there the kernels are never trivial
-        turned = _opened(tuple(W.T for W in layers[::-1]), G.T, size)
+        turned = _opened(tuple(W.T for W in layers[::-1]), G.T, distance)
         return tuple(W.T for W in turned[::-1])
     U, _, Vt = np.linalg.svd(G)
     near, arrived, above = list(layers), Vt[0], products(layers)[1]
@@ -137,12 +137,12 @@ def _opened(layers: Layers, G: Array, size: float) -> Layers:
             if np.linalg.norm(on) > 1e-8 * np.linalg.norm(W) * np.linalg.norm(arrived)
             else kernel
         )
-        near[j] = W + size / len(layers) ** 0.5 * np.outer(a, arrived / np.linalg.norm(arrived))
+        near[j] = W + distance / len(layers) ** 0.5 * np.outer(a, arrived / np.linalg.norm(arrived))
         arrived = near[j] @ arrived
     return tuple(near)
 
 
-def _same_product(layers: Layers, size: float, rng: np.random.Generator) -> Layers:
+def _same_product(layers: Layers, distance: float, rng: np.random.Generator) -> Layers:
     """Change one layer after the other, at random, by D_j with W_{n:j+1} D_j W_{j−1:1} = 0: the product stays."""
     near = list(layers)
     for j in range(len(layers)):
@@ -150,14 +150,14 @@ def _same_product(layers: Layers, size: float, rng: np.random.Generator) -> Laye
         D = rng.normal(size=near[j].shape)
         D -= np.linalg.pinv(above, rcond=1e-12) @ above @ D @ below @ np.linalg.pinv(below, rcond=1e-12)
         if (length := float(np.linalg.norm(D))) > 1e-8:  # else no change of this layer keeps the product
-            near[j] = near[j] + size / len(layers) ** 0.5 * D / length
+            near[j] = near[j] + distance / len(layers) ** 0.5 * D / length
     return tuple(near)
 
 
 def _descend(
-    centre: Layers, start: Layers, way: Layers, loss: Loss, gradient: Gradient, radius: float, rounds: int = 20
+    centre: Layers, start: Layers, heading: Layers, loss: Loss, gradient: Gradient, radius: float, rounds: int = 20
 ) -> tuple[Layers | None, float]:
-    """Go down from `start`, first along ± `way`, then along the gradient, within the radius of the centre.
+    """Go down from `start`, first along ± `heading`, then along the gradient, within the radius of the centre.
 
     Returns:
         Where that leads and by how much φ is lower there than at the centre; nothing if that is no more than rounding.
@@ -166,7 +166,7 @@ def _descend(
     value = float(loss(product(start)))
     origin = flatten(centre)
     for _ in range(rounds):
-        direction = flatten(way) / (float(np.linalg.norm(flatten(way))) or 1.0)
+        direction = flatten(heading) / (float(np.linalg.norm(flatten(heading))) or 1.0)
         moves = [flatten(best) - origin + sign * radius / 2**k * direction for k in range(20) for sign in (1, -1)]
         within = [move * min(1.0, radius / (float(np.linalg.norm(move)) or 1.0)) for move in moves]
         candidates = [unflatten(origin + move, centre) for move in within]
@@ -175,7 +175,7 @@ def _descend(
         if not losses[k] < value:
             break
         best, value = candidates[k], losses[k]
-        way = objective_gradient(best, gradient)
+        heading = objective_gradient(best, gradient)
     if not base - value > 1e3 * np.finfo(float).eps * max(abs(base), np.finfo(float).tiny):
         return None, 0.0
     return best, base - value

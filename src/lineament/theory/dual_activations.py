@@ -59,7 +59,7 @@ def dual(activation: str | Activation, p: ArrayLike, q: ArrayLike, c: ArrayLike)
 
 
 def erf_dual(p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
-    """(2/π) arcsin(2c/√((1+2p)(1+2q))) and (4/π)/√((1+2p)(1+2q) − 4c²) (Williams 1997)."""
+    """Both expectations for erf: (2/π) arcsin(2c/√((1+2p)(1+2q))) and (4/π)/√((1+2p)(1+2q) − 4c²) (Williams 1997)."""
     s, t, angles = _geometry(p, q, c)
     layer = wide_layers.erf_layer(s, t, angles)
     with np.errstate(over="ignore"):  # an infinite N leaves a slope of 0
@@ -68,7 +68,7 @@ def erf_dual(p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
 
 
 def piecewise_linear_dual(left: float, right: float, p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
-    """φ = left·z + (right − left)·relu(z), with the arc-cosine kernels of degree 1 and 0 (Cho & Saul 2009)."""
+    """Both expectations for φ = left·z + (right − left)·relu(z), by arc-cosine kernels (Cho & Saul 2009)."""
     left, right = arguments.number("left", left), arguments.number("right", right)
     s, t, angles = _geometry(p, q, c)
     layer = wide_layers.piecewise_linear_layer(left, right, s, t, angles)
@@ -95,8 +95,8 @@ def quadrature(activation: Activation, s: ArrayLike, t: ArrayLike, theta: ArrayL
     value, slope = np.empty((2, theta.size))
     orders = _orders(float(max(np.max(s, initial=1.0), np.max(t, initial=1.0))), bool(kinks.size))
     rows = max(1, BLOCK // ((4 + kinks.size**2) * (2 * kinks.size + 1) * orders[0] * orders[1]))
-    for start in range(0, theta.size, rows):
-        part = slice(start, start + rows)
+    for begin in range(0, theta.size, rows):
+        part = slice(begin, begin + rows)
         u, v, weight = _nodes(s[part], t[part], theta[part], kinks, orders)
         value[part] = np.einsum("kar,kar->k", weight, resolved.function(u) * resolved.function(v))
         slope[part] = np.einsum("kar,kar->k", weight, resolved.derivative(u) * resolved.derivative(v))
@@ -109,12 +109,12 @@ def _geometry(p: ArrayLike, q: ArrayLike, c: ArrayLike) -> tuple[Array, Array, A
     c = arguments.real("c", c)
     arguments.together(p=p, q=q, c=c)
     s, t = np.sqrt(p), np.sqrt(q)
-    size = s * t
-    if np.any(np.abs(c) > size * (1 + 1e-9) + 1e-300):
+    product = s * t
+    if np.any(np.abs(c) > product * (1 + 1e-9) + 1e-300):
         raise ValueError("c must be covariances, at most √(pq) in size; got one that is larger")
-    cosine = np.divide(c, size, out=np.zeros(np.shape(c + size)), where=size > 0)
+    cosine = np.divide(c, product, out=np.zeros(np.shape(c + product)), where=product > 0)
     # u = ±v to the last bit: dividing by a product of roots would leave an angle of 1e-8.
-    equal = (p == q) & (np.abs(c) == p) & (size > 0)
+    equal = (p == q) & (np.abs(c) == p) & (product > 0)
     return s, t, from_cosine(np.where(equal, np.sign(c), cosine))
 
 
@@ -124,8 +124,8 @@ def _nodes(s: Array, t: Array, theta: Array, kinks: Array, orders: tuple[int, in
     corners = [-quarter, theta - quarter, quarter, theta + quarter, 3 * quarter]
     with np.errstate(divide="ignore", invalid="ignore"):
         for b in kinks:
-            for other in kinks:
-                height = (other / t - np.cos(theta) * b / s) / np.sin(theta)
+            for c in kinks:
+                height = (c / t - np.cos(theta) * b / s) / np.sin(theta)
                 corner = np.nan_to_num(np.arctan2(height, b / s))
                 corners.append((corner + np.pi / 2) % (2 * np.pi) - np.pi / 2)
     alpha, angular = _panels(np.sort(np.stack(corners, axis=-1)), orders[0])

@@ -49,8 +49,8 @@ def grid_dual(activation: Activation, s: ArrayLike, t: ArrayLike, theta: ArrayLi
         duals = _interpolated(activation, s, t, theta, nodes)
         rows, columns = _sample(*theta.shape)
         exact = quadrature(activation, s[rows], t[columns], theta[rows, columns])
-        gaps = [np.abs(ours[rows, columns] - theirs).max() for ours, theirs in zip(duals, exact, strict=True)]
-        if all(gap <= TOLERANCE * np.abs(theirs).max() for gap, theirs in zip(gaps, exact, strict=True)):
+        gaps = [np.abs(dual[rows, columns] - values).max() for dual, values in zip(duals, exact, strict=True)]
+        if all(gap <= TOLERANCE * np.abs(values).max() for gap, values in zip(gaps, exact, strict=True)):
             return duals
     return quadrature(activation, s[:, None], t[None, :], theta)
 
@@ -68,10 +68,10 @@ def _interpolated(activation: Activation, s: Array, t: Array, theta: Array, node
     sums = []
     for value in values:
         C = np.einsum("ax,by,kz,xyz->kab", to_s, to_s, to_theta, value, optimize=True)
-        total, before, now = A @ C[0] @ B.T, np.ones_like(x), x
+        total, previous, polynomial = A @ C[0] @ B.T, np.ones_like(x), x
         for k in range(1, nodes[1]):
-            total += now * (A @ C[k] @ B.T)
-            before, now = now, 2 * x * now - before
+            total += polynomial * (A @ C[k] @ B.T)
+            previous, polynomial = polynomial, 2 * x * polynomial - previous
         sums.append(total)
     return Dual(*sums)
 

@@ -32,7 +32,7 @@ class Linear(NamedTuple):
 
 
 class Stopping(NamedTuple):
-    """The best time to stop (the end of training if going on never hurts), the error there and at the end."""
+    """The best time to stop (the end if the error never rises), the error at that time and at the end of training."""
 
     time: float
     error: float
@@ -45,7 +45,7 @@ class Stopping(NamedTuple):
 
 
 def task(d: ArrayLike, truth: ArrayLike, start: ArrayLike, gamma: ArrayLike, noise: float) -> Linear:
-    """A linear task.
+    """Make a linear task in the principal coordinates of its training data.
 
     Args:
         d: Eigenvalues of the training data's XXᵀ (a sum over examples), (component,); zeros are never learnt.

@@ -93,8 +93,8 @@ def _field(W: Array, G: Array, n: int, rank: int | None) -> Array:
     # U is square but V is thin: the term j = n of (3), a_r^{n−1}, also reaches inputs outside the span of V; the
     # others, which carry a factor a_r', do not.
     inner = np.swapaxes(U, -1, -2) @ G
-    rest = a[..., None, :] * weights(a, a, n - 1) * (inner @ np.swapaxes(Vt, -1, -2))
-    return -U @ (a[..., :, None] ** (n - 1) * inner + rest @ Vt)
+    within = a[..., None, :] * weights(a, a, n - 1) * (inner @ np.swapaxes(Vt, -1, -2))
+    return -U @ (a[..., :, None] ** (n - 1) * inner + within @ Vt)
 
 
 def field_one_output(w: ArrayLike, grad: ArrayLike, depth: SupportsIndex) -> Array:
@@ -112,10 +112,10 @@ def field_one_output(w: ArrayLike, grad: ArrayLike, depth: SupportsIndex) -> Arr
         raise ValueError(f"w must be a vector of at least one number, or a stack of them; got shape {w.shape}")
     if g.shape != w.shape:
         raise ValueError(f"grad must be of the shape {w.shape} of w; got {g.shape}")
-    size = np.linalg.norm(w, axis=-1, keepdims=True)
-    unit = w / np.where(size > 0, size, 1.0)
+    norm = np.linalg.norm(w, axis=-1, keepdims=True)
+    unit = w / np.where(norm > 0, norm, 1.0)
     along = np.sum(unit * g, axis=-1, keepdims=True) * unit
-    return -(size ** (2 - 2 / n)) * (g + (n - 1) * along)
+    return -(norm ** (2 - 2 / n)) * (g + (n - 1) * along)
 
 
 def field_symmetric(Ws: ArrayLike, grad: ArrayLike) -> Array:
@@ -220,11 +220,11 @@ def trajectory_from_layers(
     tolerance = arguments.number("tolerance", tolerance, least=0)
     allow_unbalanced = arguments.truth("allow_unbalanced", allow_unbalanced)
     measured = unbalancedness(layers)
-    size = max(float(np.sum(W**2)) for W in layers)
-    if measured > tolerance * size and not allow_unbalanced:
+    scale = max(float(np.sum(W**2)) for W in layers)
+    if measured > tolerance * scale and not allow_unbalanced:
         raise ValueError(
             f"layers must be balanced (Assumption 1): their unbalancedness magnitude is {measured:.3g}, "
-            f"{measured / size:.3g} of the largest ‖W_j‖²_F, above the tolerance {tolerance:.3g}; start from balanced "
+            f"{measured / scale:.3g} of the largest ‖W_j‖²_F, above the tolerance {tolerance:.3g}; start from balanced "
             "layers, or pass allow_unbalanced=True for a forecast that disregards it"
         )
     return Forecast(trajectory(times, product(layers), gradient, len(layers), rtol=rtol, atol=atol), measured)

@@ -26,7 +26,7 @@ def weights(left: Array, right: Array, n: int) -> Array:
 
 
 def outside(frame: Array, columns: Array) -> Array:
-    """What of the columns lies outside the span of a frame.
+    """The part of the columns that lies outside the span of a frame.
 
     The frame is not taken to be exactly orthonormal: `columns − frame frameᵀ columns` would let the rounding in its
     Gram matrix grow exponentially along a flow, whereas frames that move by this keep their Gram matrix.

@@ -143,9 +143,9 @@ def _layer(phi: Activation, s: Array, t: Array, theta: Angles, itself: bool) -> 
     else:
         value, slope = grid_dual(phi, s, t, theta.theta)
         out_s, out_t = (np.sqrt(quadrature(phi, x, x, np.zeros_like(x)).value) for x in (s, t))
-        size = out_s[:, None] * out_t
-        cosine = np.clip(np.divide(value, size, out=np.zeros_like(value), where=size > 0), -1, 1)
-        gain = np.divide(slope * s[:, None] * t, size, out=np.zeros_like(value), where=size > 0)
+        product = out_s[:, None] * out_t
+        cosine = np.clip(np.divide(value, product, out=np.zeros_like(value), where=product > 0), -1, 1)
+        gain = np.divide(slope * s[:, None] * t, product, out=np.zeros_like(value), where=product > 0)
         layer = Layer(out_s, out_t, from_cosine(cosine), cosine, gain)
     if itself:
         alike = np.flatnonzero(layer.s > 0)

@@ -80,10 +80,10 @@ def time_to(value: ArrayLike, target: ArrayLike, start: ArrayLike, balance: Arra
     with np.errstate(all="ignore"):  # branches not taken divide by zero
         k, k0, kappa = (np.hypot(scale, 2 * x) for x in (value, origin, goal))
         P, P0, end = (_square(sign * x, scale) for x in (value, origin, goal))
-        other = _square(-sign * goal, scale)
-        done, left = (value - origin) / (goal - origin), (goal - value) / (goal - origin)
-        tau = 2 * done * ((P + P0) / (k + k0)) * ((kappa + k0) / (end + P0)) / (P + other)
-        q = left * (P / (P + other)) * ((P0 + other) / P0) * ((P0 + other) / (P + other))
+        opposite = _square(-sign * goal, scale)
+        covered, left = (value - origin) / (goal - origin), (goal - value) / (goal - origin)
+        tau = 2 * covered * ((P + P0) / (k + k0)) * ((kappa + k0) / (end + P0)) / (P + opposite)
+        q = left * (P / (P + opposite)) * ((P0 + opposite) / P0) * ((P0 + opposite) / (P + opposite))
         early = np.where(kappa * tau > 0, np.log1p(-kappa * tau) / (-kappa * tau), 1.0) * tau
         time = np.where(kappa * tau < 0.5, early, -np.log(q) / kappa)
     # A balanced mode cannot leave or cross zero.
@@ -110,11 +110,11 @@ def laziness(target: ArrayLike, start: ArrayLike, balance: ArrayLike, change: Ar
     up = k0 / 2 * np.sqrt(change * (2 + change))
     down = up / (1 + change)
     rise = np.hypot(start, up)  # |σ| at which the kernel is (1 + ε) k0; at `fall` it is k0/(1 + ε), if it gets there
-    size = np.abs(start)
-    fall = np.sqrt(np.maximum((size - down) * (size + down), 0.0))
+    height = np.abs(start)
+    fall = np.sqrt(np.maximum((height - down) * (height + down), 0.0))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         above = up * (up / (rise + origin))
-        below = np.where(size >= down, down * (down / (size + fall)), rise + size)
+        below = np.where(height >= down, down * (down / (height + fall)), rise + height)
         learnt = np.where(k0 == 0, 0.0, np.where(origin >= 0, above, below))
         return np.where(distance == 0, 1.0, np.minimum(learnt / distance, 1.0))[()]
 

@@ -74,8 +74,8 @@ def objective_hvp(
 def hessian(layers: Sequence[ArrayLike], gradient: Gradient, hvp: HessianProduct) -> Array:
     """The Hessian of φ as a dense symmetric matrix over all weights, first layer first, each row by row."""
     layers = arguments.layers(layers)
-    size = sum(W.size for W in layers)
-    columns = [flatten(objective_hvp(layers, unflatten(e, layers), gradient, hvp)) for e in np.eye(size)]
+    weights = sum(W.size for W in layers)
+    columns = [flatten(objective_hvp(layers, unflatten(e, layers), gradient, hvp)) for e in np.eye(weights)]
     return (np.stack(columns) + np.stack(columns, axis=1)) / 2
 
 
@@ -102,13 +102,13 @@ def nonconvexity_segment(
             f"W must be of another loss than the zero map, as φ is convex if ℓ is constant; got {origin:.6g} for both"
         )
     if here < origin:
-        first, second, *rest = balanced(W, widths)
-        ends = (first, second, *rest), (-first, -second, *rest)
+        first, second, *others = balanced(W, widths)
+        ends = (first, second, *others), (-first, -second, *others)
     else:
         c = _shrinkage(loss, W, here, origin)
         a = c + (c * c - 1) ** 0.5
-        first, second, *rest = balanced(W / c**2, widths)
-        ends = (a * first, second / a, *rest), (first / a, a * second, *rest)
+        first, second, *others = balanced(W / c**2, widths)
+        ends = (a * first, second / a, *others), (first / a, a * second, *others)
     middle = loss(product(Segment(*ends, 0.0).midpoint))
     return Segment(*ends, float(middle - (loss(product(ends[0])) + loss(product(ends[1]))) / 2))
 

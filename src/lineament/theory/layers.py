@@ -19,9 +19,9 @@ ROUNDING = 32 * np.finfo(float).eps
 
 def product(layers: Sequence[ArrayLike]) -> Array:
     """The end-to-end matrix `W_n ⋯ W_1` (Definition 2)."""
-    W, *rest = arguments.layers(layers)
-    for after in rest:
-        W = after @ W
+    W, *layers_after = arguments.layers(layers)
+    for layer in layers_after:
+        W = layer @ W
     if not np.isfinite(W).all():
         raise ValueError("layers must be small enough for a finite product; got one that overflows")
     return W

@@ -103,14 +103,14 @@ def _checked(target: ArrayLike, start: ArrayLike, depth: ArrayLike, **first: Arr
 
 
 def _in_chunks(kernel: Callable[..., Array], *arrays: Array) -> Array:
-    """Applies a kernel of 1-d arrays over the broadcast arguments, a bounded number of elements at a time."""
+    """Apply a kernel of 1-d arrays over the broadcast arguments, a bounded number of elements at a time."""
     shape = np.broadcast_shapes(*(array.shape for array in arrays))
     flat = [np.broadcast_to(array, shape).flat for array in arrays]
-    out = np.empty(int(np.prod(shape)))
+    values = np.empty(int(np.prod(shape)))
     with np.errstate(all="ignore"):  # limits pass through 0/0 and inf − inf in branches not taken
-        for i in range(0, out.size, _CHUNK):
-            out[i : i + _CHUNK] = kernel(*(f[i : i + _CHUNK] for f in flat))
-    return out.reshape(shape)[()]
+        for i in range(0, values.size, _CHUNK):
+            values[i : i + _CHUNK] = kernel(*(f[i : i + _CHUNK] for f in flat))
+    return values.reshape(shape)[()]
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def _move(t: Array, target: Array, start: Array, depth: Array) -> tuple[Array, A
     moves = (t > 0) & (start != target) & ((start > 0) | (depth < 2))
     ends = moves & np.isinf(t)
     sigma[ends], left[ends] = target[ends], 0.0
-    one, two = depth == 1, depth == 2
-    for kernel, kind in ((_depth_one, one), (_depth_two, two), (_any_depth, ~(one | two))):
+    is_one, is_two = depth == 1, depth == 2
+    for kernel, kind in ((_depth_one, is_one), (_depth_two, is_two), (_any_depth, ~(is_one | is_two))):
         here = np.flatnonzero(moves & ~ends & kind)
         if here.size:
             sigma[here], left[here] = kernel(t[here], target[here], start[here], depth[here])
@@ -258,7 +258,7 @@ def _any_depth(t: Array, target: Array, start: Array, depth: Array) -> tuple[Arr
 
 
 def _solve_far(theta: Array, seam: Array, v0: Array, a: Array) -> Array:
-    """Inverts far(d) = θ < seam for d = v0 − v.
+    """Invert far(d) = θ < seam for d = v0 − v.
 
     A mode about to leave a plateau (a θ → 1) is found from the time it still needs to the seam, so that
     rounding enters once, in that difference, and the iteration itself stays well conditioned.
@@ -278,7 +278,7 @@ def _solve_far(theta: Array, seam: Array, v0: Array, a: Array) -> Array:
 
 
 def _solve_near(tau: Array, zeta: Array, k: Array, side: Array) -> tuple[Array, Array]:
-    """Inverts near(v, d) = τ for v and d, where ζ = e^Z at v + d, in the unknown s = the fall of Z.
+    """Invert near(v, d) = τ for v and d, where ζ = e^Z at v + d, in the unknown s = the fall of Z.
 
     The first s is on the far side of the solution, where the exponential model is always defined: the
     integrand of the excess is positive for k > 0 and above −1 otherwise.

@@ -103,13 +103,13 @@ def least_nuclear_completion(
 def _solve(
     A: sparse.csr_array, y: np.ndarray, shape: tuple[int, ...], fit: Callable[[Matrix], Matrix], accuracy: float
 ) -> LeastNuclear:
-    size = np.abs(y).max()
-    if size == 0:
+    largest = np.abs(y).max()
+    if largest == 0:
         return LeastNuclear(np.zeros(shape), 0.0, 0.0, np.zeros(len(y)), 0.0)
     # The problem is scaled so that the solvers' tolerances mean the same for any y.
     gap = 1.0
     for solver, options in _attempts(shape, accuracy):
-        solution = _certify(*_programme(A, y / size, shape, solver, options), A, y, shape, size, fit)
+        solution = _certify(*_programme(A, y / largest, shape, solver, options), A, y, shape, largest, fit)
         if solution.gap <= accuracy:
             return solution
         gap = min(gap, solution.gap)
@@ -120,7 +120,7 @@ def _attempts(shape: tuple[int, ...], accuracy: float) -> list[tuple[str, dict[s
     """Solvers to be tried in turn, until the certificate is good enough.
 
     The splitting solver is the quickest by far on large matrices, and mostly as accurate as it is asked to be. Where
-    it creeps, small matrices go to the interior-point solver, whose cost grows with the sixth power of their size.
+    it is slow, small matrices go to the interior-point solver, whose cost grows with the sixth power of their size.
     """
     splitting = lambda tolerance, most: (  # noqa: E731
         "SCS",
@@ -152,10 +152,10 @@ def _certify(
     A: sparse.csr_array,
     y: np.ndarray,
     shape: tuple[int, ...],
-    size: float,
+    scale: float,
     fit: Callable[[Matrix], Matrix],
 ) -> LeastNuclear:
-    W = fit(size * W)
+    W = fit(scale * W)
     # cvxpy's multipliers carry the sign of its Lagrangian; the bound decides which is meant.
     multipliers = multipliers * np.sign(multipliers @ y)
     multipliers = multipliers / max(np.linalg.norm((A.T @ multipliers).reshape(shape), 2), 1e-300)

@@ -119,16 +119,16 @@ def scale_variances(widths: Sequence[int], variances: ArrayLike, kurtosis: float
 def _moments(fans: Array, variances: Array, kurtosis: float) -> list[tuple[float, float]]:
     """`E|u|⁴` and `E(u·v)²` before the first of the layers, and after each; a fan is how many entries u gets."""
     excess = kurtosis - 3
-    lengths, both, inner, fourth, mixed = 1.0, 1.0, 0.0, 1.0, 0.0
+    lengths, products, inner, fourth, mixed = 1.0, 1.0, 0.0, 1.0, 0.0
     moments = [(lengths, inner)]
     for m, variance in zip(fans, variances, strict=True):
         # E(g·u)⁴ and E(g·u)²(g·v)² of one row g of the layer, over σ⁴.
         alone = 3 * lengths + excess * fourth
-        pair = both + 2 * inner + excess * mixed
+        pair = products + 2 * inner + excess * mixed
         scale = m * variance**2
-        lengths, both, inner, fourth, mixed = (
+        lengths, products, inner, fourth, mixed = (
             scale * (alone + (m - 1) * lengths),
-            scale * (pair + (m - 1) * both),
+            scale * (pair + (m - 1) * products),
             scale * (pair + (m - 1) * inner),
             scale * alone,
             scale * pair,

@@ -102,14 +102,14 @@ def log_threshold_descent(
     while left.size:
         ratio, s, f, Ci, Cj, depth = (array[left] for array in flat)
         low, high = _backward(low, Ci, depth), _backward(high, Cj, depth)
-        done = low + np.log(ratio) <= high
-        largest[left[done]] = high[done]
-        linear = ~done & (depth == 2) & (low < _LINEAR) & (high < _LINEAR)
+        reached = low + np.log(ratio) <= high
+        largest[left[reached]] = high[reached]
+        linear = ~reached & (depth == 2) & (low < _LINEAR) & (high < _LINEAR)
         if np.any(linear):
             fast, slow = 2 * np.log1p(Ci[linear] / 2), 2 * np.log1p(Cj[linear] / 2)
-            more = np.ceil((low + np.log(ratio) - high)[linear] / (fast - slow))
-            largest[left[linear]] = high[linear] - more * slow
-        on = ~(done | linear)
+            further = np.ceil((low + np.log(ratio) - high)[linear] / (fast - slow))
+            largest[left[linear]] = high[linear] - further * slow
+        on = ~(reached | linear)
         left, low, high = left[on], low[on], high[on]
     return (np.log(target) + largest.reshape(shape))[()]
 
@@ -230,10 +230,10 @@ def _backward(given: Array, C: Array, depth: Array) -> Array:
         miss = u + _times_log1p(depth, push) - given
         left, right = np.where(miss <= 0, u, left), np.where(miss >= 0, u, right)
         slope = 1 + C * grown * (q - (1 + q) * np.exp(u)) / (1 + push / depth)
-        new = u - miss / slope
-        new = np.where((new >= left) & (new <= right), new, (left + right) / 2)
-        arrived = np.abs(new - u) <= _CLOSE * np.minimum(1, np.abs(u))
-        u = new
+        candidate = u - miss / slope
+        candidate = np.where((candidate >= left) & (candidate <= right), candidate, (left + right) / 2)
+        arrived = np.abs(candidate - u) <= _CLOSE * np.minimum(1, np.abs(u))
+        u = candidate
         if np.all(arrived):
             break
     return u

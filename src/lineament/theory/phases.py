@@ -141,7 +141,7 @@ def timetable(targets: ArrayLike, start: ArrayLike, depth: ArrayLike, s: float =
 
 
 def _lag(ratio: Array, s: Array, f: Array, depth: Array) -> Array:
-    """κ = s^q ∫_s^{fr} dx/(x^{1+q}(r − x)), the time mode i needs from sσj* to fσi*, in units that tame s → 0."""
+    """κ = s^q ∫_s^{fr} dx/(x^{1+q}(r − x)), the time mode i needs from sσj* to fσi*, in units finite as s → 0."""
     u = s / ratio  # with x = ru the integral runs to f itself, so that 1 − f keeps its digits
     return u ** (1 - 2 / depth) * modes.time_to(f, 1.0, u, depth) / ratio
 

@@ -143,8 +143,8 @@ def _triangle(C: Array, G: Array) -> Array:
     """Upper triangular R with ``RᵀR = diag(C)² + GᵀG``."""
     K = _syrk(1.0, G.T)
     np.einsum("ii->i", K)[:] += C**2
-    size = np.abs(K)
-    norm = size.sum(axis=0).max() + size.sum(axis=1).max()  # at least the 1-norm of the whole
+    magnitudes = np.abs(K)
+    norm = magnitudes.sum(axis=0).max() + magnitudes.sum(axis=1).max()  # at least the 1-norm of the whole
     R, failed = _potrf(K, overwrite_a=True)
     if not failed and _pocon(R, norm)[0] > _LEAST_RCOND:
         return R
@@ -153,6 +153,6 @@ def _triangle(C: Array, G: Array) -> Array:
 
 def _integral(rates: Array, t: float) -> Array:
     """The integral of ``e^{2fs}`` over [0, t], divided by ``e^{2ft}`` where f > 0."""
-    size = 2 * np.abs(rates)
+    rate = 2 * np.abs(rates)
     with np.errstate(over="ignore"):
-        return np.where(size == 0, t, -np.expm1(-size * t) / np.where(size == 0, 1.0, size))
+        return np.where(rate == 0, t, -np.expm1(-rate * t) / np.where(rate == 0, 1.0, rate))

@@ -184,9 +184,9 @@ class Twin:
         flat = labels.reshape(len(X), -1)
         Q, R = np.linalg.qr(self.features(X) @ self._directions.T)
         target = Q.T @ flat
-        rest = float(np.sum((flat - Q @ target) ** 2))
+        outside = float(np.sum((flat - Q @ target) ** 2))
         within = np.einsum("tmk,qm->tqk", self._learnt(t) / self._scales[:, None], R, optimize=True) - target[None]
-        return self._losses(t, np.sum(within**2, axis=(1, 2)) + rest, len(X))
+        return self._losses(t, np.sum(within**2, axis=(1, 2)) + outside, len(X))
 
     def horizon(self, c: float = 1.0) -> float:
         """T = c·d log d/η, the number of steps until which Theorems 3.2 and 3.5 speak; c is some constant.
@@ -251,7 +251,7 @@ def two_layer(
 def _triangle(M: Array) -> Array:
     """R of M = QR by Householder, in blocks of rows that stay in cache: twice as fast for many rows."""
     rows = max(1024, 4 * M.shape[1])
-    blocks = [np.asarray(np.linalg.qr(M[start : start + rows], mode="r")) for start in range(0, len(M), rows)]
+    blocks = [np.asarray(np.linalg.qr(M[begin : begin + rows], mode="r")) for begin in range(0, len(M), rows)]
     return np.asarray(np.linalg.qr(np.concatenate(blocks), mode="r"))
 
 

@@ -78,8 +78,8 @@ def constants(dimension: int, norm: Norm = "frobenius") -> tuple[float, float]:
         return c, -1.0
     dimension = len(values)
     units = np.eye(observed.size).reshape(-1, dimension, dimension)
-    corner, *others = (float(norm(unit)) for unit in units)
-    return c * corner, -(corner + float(norm(values)) + float(np.linalg.norm(others)))
+    corner, *observed_norms = (float(norm(unit)) for unit in units)
+    return c * corner, -(corner + float(norm(values)) + float(np.linalg.norm(observed_norms)))
 
 
 def least_corner(loss: ArrayLike, dimension: int = 2) -> Array:

@@ -86,9 +86,9 @@ def balance(W1: ArrayLike, W2: ArrayLike) -> Balance:
     Q = np.concatenate([A.T, B])
     QD = Q @ (B.T @ B - A @ A.T)
     value = float(np.sum(Q * QD) / np.sum(Q * Q))
-    size = np.linalg.norm(Q, 2) ** 2
-    violation = float(np.linalg.norm(QD - value * Q) / (np.linalg.norm(Q) * size))
-    rounding = np.finfo(float).eps * sum(Q.shape) * size
+    squared_norm = np.linalg.norm(Q, 2) ** 2
+    violation = float(np.linalg.norm(QD - value * Q) / (np.linalg.norm(Q) * squared_norm))
+    rounding = np.finfo(float).eps * sum(Q.shape) * squared_norm
     return Balance(0.0 if abs(value) <= rounding else float(value * largest * largest), violation)
 
 
@@ -110,11 +110,11 @@ def trajectory(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, target: ArrayLike, *,
     """
     basis, start, _ = _prepared(W1, W2, target, tolerance)
     times = _times(t)
-    out = np.empty((times.size, len(basis.U), len(basis.V)))
+    products = np.empty((times.size, len(basis.U), len(basis.V)))
     for k, time in enumerate(times.flat):
         first, second = _factors(time, basis, start)
-        np.matmul(second, first.T, out=out[k])
-    return out.reshape(times.shape + out.shape[1:])
+        np.matmul(second, first.T, out=products[k])
+    return products.reshape(times.shape + products.shape[1:])
 
 
 def grams(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, target: ArrayLike, *, tolerance: float = 1e-10) -> Grams:
@@ -200,17 +200,17 @@ def _from_modes(basis: _Basis, modes: Array) -> tuple[Array, Array]:
     cos, sin, r, inputs = basis.cos, basis.sin, len(basis.cos), len(basis.V)
     unsorted = np.empty(modes.shape)
     unsorted[basis.order] = modes
-    a, b, rest = unsorted[:r], unsorted[r : 2 * r], unsorted[2 * r :]
-    first = np.concatenate([cos * a + sin * b, rest[: inputs - r]])
-    return first, np.concatenate([sin * a - cos * b, rest[inputs - r :]])
+    a, b, unpaired = unsorted[:r], unsorted[r : 2 * r], unsorted[2 * r :]
+    first = np.concatenate([cos * a + sin * b, unpaired[: inputs - r]])
+    return first, np.concatenate([sin * a - cos * b, unpaired[inputs - r :]])
 
 
-def _clustered(s: Array, size: int) -> Array:
+def _clustered(s: Array, dimension: int) -> Array:
     """Singular values that agree to rounding, made equal; those of rounding size, made zero.
 
     The decomposition does not know them better, and at t ≫ 1/eps the difference would be taken for a ranking.
     """
-    rounding = size * np.finfo(float).eps * s[0]
+    rounding = dimension * np.finfo(float).eps * s[0]
     cluster = np.cumsum(np.append(False, s[:-1] - s[1:] > rounding))
     means = np.bincount(cluster, s) / np.bincount(cluster)
     return np.where(s <= rounding, 0.0, means[cluster])

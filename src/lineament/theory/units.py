@@ -104,8 +104,8 @@ def steps(
         return time / _per_step(rate, step_size, time)
 
 
-def _per_step(rate: Array, step_size: ArrayLike, other: Array) -> Array:
+def _per_step(rate: Array, step_size: ArrayLike, quantity: Array) -> Array:
     """The theory's time that passes in one step."""
     step_size = arguments.real("step_size", step_size, above=0)
-    arguments.together(depth=rate, step_size=step_size, times=other)
+    arguments.together(depth=rate, step_size=step_size, times=quantity)
     return rate * step_size

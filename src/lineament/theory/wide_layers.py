@@ -48,11 +48,11 @@ def closed_form(activation: Activation) -> Callable[[Array, Array, Angles], Laye
 
 def piecewise_linear_layer(left: float, right: float, s: Array, t: Array, angles: Angles) -> Layer:
     """A layer of φ(z) = left·z (z < 0), right·z (z ≥ 0)."""
-    size = np.hypot(left, right)
-    if size == 0:
-        nothing = np.zeros(angles.half_sin.shape)
-        return Layer(0 * s, 0 * t, from_cosine(nothing), nothing, nothing)
-    a, b = left / size, right / size  # so that a² + b² = 1
+    norm = np.hypot(left, right)
+    if norm == 0:
+        zeros = np.zeros(angles.half_sin.shape)
+        return Layer(0 * s, 0 * t, from_cosine(zeros), zeros, zeros)
+    a, b = left / norm, right / norm  # so that a² + b² = 1
     kappa = (b - a) ** 2 / np.pi
     supplement = angles.supplement
     bend, mirrored = kappa * _bend(angles.theta), kappa * _bend(supplement)
@@ -62,7 +62,7 @@ def piecewise_linear_layer(left: float, right: float, s: Array, t: Array, angles
     plus = 2 * angles.half_cos**2 + bend
     cosine = 2 * a * b * angles.cos + mirrored
     gain = 2 * a * b + kappa * supplement
-    root = size / np.sqrt(2)
+    root = norm / np.sqrt(2)
     return Layer(root * s, root * t, Angles(np.sqrt(minus / 2), np.sqrt(plus / 2)), cosine, gain)
 
 
@@ -80,13 +80,13 @@ def erf_layer(s: Array, t: Array, angles: Angles) -> Layer:
     return Layer(out_s, out_t, from_cosine(cosine), cosine, 4 / np.pi * ratio)
 
 
-def _large_erf(s: Array, t: Array, sine: Array, out: Array, shrink: Array) -> tuple[Array, Array]:
+def _large_erf(s: Array, t: Array, sine: Array, deviations: Array, shrink: Array) -> tuple[Array, Array]:
     """st/(N s′t′) and st/N, where squares of s and t overflow: N itself for st ≤ 1, N/(st) beyond."""
     with np.errstate(all="ignore"):  # each form overflows where the other is taken
         N = np.hypot(np.hypot(1.0, np.sqrt(2) * s), np.hypot(np.sqrt(2) * t, 2 * s * t * sine))
         M = np.hypot(np.hypot(1 / s / t, np.sqrt(2) / t), np.hypot(np.sqrt(2) / s, 2 * sine))
         small = s * t <= 1
-        return np.where(small, 1 / (shrink * N), 1 / (M * out)), np.where(small, s * t / N, 1 / M)
+        return np.where(small, 1 / (shrink * N), 1 / (M * deviations)), np.where(small, s * t / N, 1 / M)
 
 
 def _erf_deviation(s: Array) -> tuple[Array, Array]:

@@ -38,7 +38,7 @@ def scales(W: ArrayLike) -> tuple[Array, Array]:
 
 
 def descent(d: ArrayLike, target: ArrayLike, step_size: float, steps: int) -> Limit:
-    """Gradient descent on `½ tr (W − W_opt) D (W − W_opt)ᵀ`: A₁, B₂ and W obey a recursion of their own, exactly.
+    """Follow gradient descent on `½ tr (W − W_opt) D (W − W_opt)ᵀ`: A₁, B₂ and W have an exact recursion of their own.
 
     Args:
         d: The eigenvalues of Σ_XX, (inputs,): principal coordinates.

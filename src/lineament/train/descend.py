@@ -14,6 +14,7 @@ from ..core import checks
 from ..core.ensembles import Ensemble
 from ..core.keys import AnyKey
 from ..core.model import AbstractModel
+from ..core.precision import Precision, products
 from ..core.run import Run
 from ..problems.base import AbstractProblem
 from .diverged import Diverged
@@ -40,6 +41,7 @@ def descend(
     key: AnyKey | None = None,
     tolerance: float | None = None,
     on_divergence: Literal["raise", "keep"] = "raise",
+    precision: Precision = "float32",
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Train by gradient descent and record along the way.
@@ -61,6 +63,7 @@ def descend(
         tolerance: Stop a member once its loss, looked at when recording, is at most this. Its last values are held.
         on_divergence: "raise" stops with a `Diverged` error that names member, step and loss; "keep" carries on and
             leaves the rest of that member's records not-a-number, with the step in `diverged_at`.
+        precision: Of float32 products on a GPU: "float32", or "tf32", which is faster and keeps ten bits of each factor.
         progress: Called now and then with the share of the run that is done.
 
     Returns:
@@ -79,13 +82,14 @@ def descend(
     stopping = jnp.asarray(-jnp.inf if tolerance is None else tolerance, step_size.dtype)
     descent = Descent(model, records, optimiser, batch_size, stopping)
     keys = member_keys(key, who.count)
-    state, values, recorded = descend_all(descent, who, step_size, keys, jnp.asarray(recorded_at), progress)
+    with products(precision):
+        state, values, recorded = descend_all(descent, who, step_size, keys, jnp.asarray(recorded_at), progress)
     if on_divergence == "raise":
         _refuse_divergence(state, step_size)
     held = [_hold_last(value, int(recorded), who.count) for value in values]
     settings = settings_of(
         "descend", model, who, step_size=step_size, steps=steps, batch_size=batch_size, momentum=momentum,
-        optimiser=named(optimiser), tolerance=tolerance,
+        optimiser=named(optimiser), tolerance=tolerance, precision=precision,
     )  # fmt: skip
     run = with_time(
         run_of(records, held, who, ("step", recorded_at), state.parameters, settings), step_size, recorded_at

@@ -9,5 +9,5 @@ class Diverged(ArithmeticError):  # noqa: N818 (it says what happened)
     ) -> None:
         self.member, self.step, self.loss = member, step, loss
         who = "the run" if member is None else f"member {member}"
-        more = f" (and {others} other members)" if others > 0 else ""
-        super().__init__(f"{who}{more} diverged at step {step}: the last finite loss was {loss:.4g}; {remedy}")
+        further = f" (and {others} other members)" if others > 0 else ""
+        super().__init__(f"{who}{further} diverged at step {step}: the last finite loss was {loss:.4g}; {remedy}")

@@ -19,13 +19,12 @@ from .. import problems
 from ..core import ensembles
 from ..core.keys import AnyKey, as_key
 from ..core.model import AbstractModel
+from ..core.precision import Precision
 from .descend import descend
 from .loop import Optimiser
 from .records import Record
 
 Loss = Literal["cross-entropy", "square"]
-Precision = Literal["tf32", "float32"]
-PRECISIONS = {"tf32": "default", "float32": "highest"}  # as JAX calls them: its default on a GPU is TF32
 Start = Callable[[jax.Array], Any]
 FEW = 50
 
@@ -116,7 +115,7 @@ def learn(
     record: Sequence[Record] = (),
     on_divergence: Literal["raise", "keep"] = "raise",
     optimiser: Optimiser = optax.sgd,
-    precision: Precision = "tf32",
+    precision: Precision = "float32",
 ) -> History:
     """Train an ensemble by stochastic descent, and keep what it predicts after some of its epochs.
 
@@ -142,7 +141,7 @@ def learn(
         record: Further records, taken at the same epochs.
         on_divergence: What `descend` does about members that diverge.
         optimiser: Makes the optimiser from a step size, as for `descend`.
-        precision: Of products on a GPU.
+        precision: Of float32 products on a GPU, as for `descend`.
     """
     several = not isinstance(X, np.ndarray)
     starts = list(start) if isinstance(start, Sequence) else [start]
@@ -151,29 +150,29 @@ def learn(
     problem = _problem(model, X, labels, watched, loss, members, watch_training)
     start_key, order_key = jax.random.split(as_key(key))
     keys = jax.random.split(start_key, members)
-    begun = [ensembles.ensemble(one, keys).stacked for one in starts]
-    begun = begun * cells if len(begun) == 1 else begun
-    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *begun)
-    size = min(batch, len(X[0]) if several else len(X))
-    per_epoch = (len(X[0]) if several else len(X)) // size
+    drawn = [ensembles.ensemble(draw, keys).stacked for draw in starts]
+    drawn = drawn * cells if len(drawn) == 1 else drawn
+    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *drawn)
+    batch_size = min(batch, len(X[0]) if several else len(X))
+    per_epoch = (len(X[0]) if several else len(X)) // batch_size
     kept = np.asarray(np.arange(every, epochs + 1, every) if at is None else at) * per_epoch
-    with jax.default_matmul_precision(PRECISIONS[precision]):
-        run = descend(
-            model,
-            problem,
-            ensembles.Ensemble(stacked),
-            step_size=np.repeat(np.broadcast_to(step_sizes, cells), members),
-            steps=int(kept[-1]),
-            at=kept,
-            record=(PREDICTIONS, *record),
-            batch_size=size,
-            key=order_key,
-            on_divergence=on_divergence,
-            optimiser=optimiser,
-        )
-    more = {one.name: run[one.name].values for one in record}
+    run = descend(
+        model,
+        problem,
+        ensembles.Ensemble(stacked),
+        step_size=np.repeat(np.broadcast_to(step_sizes, cells), members),
+        steps=int(kept[-1]),
+        at=kept,
+        record=(PREDICTIONS, *record),
+        batch_size=batch_size,
+        key=order_key,
+        on_divergence=on_divergence,
+        optimiser=optimiser,
+        precision=precision,
+    )
+    records = {added.name: run[added.name].values for added in record}
     diverged = run.diverged_at.values >= 0
-    return History(kept // per_epoch, run.predictions.values, more, diverged, run.final)
+    return History(kept // per_epoch, run.predictions.values, records, diverged, run.final)
 
 
 def _problem(
@@ -182,15 +181,15 @@ def _problem(
     """One problem that all members share, or one for each member where the cells have their own data."""
     classes, _ = model.shape
 
-    def made(X: np.ndarray, y: np.ndarray, more: np.ndarray | None) -> Watched:
-        rows = X if more is None else np.concatenate([X, more])
+    def watched_problem(X: np.ndarray, y: np.ndarray, added: np.ndarray | None) -> Watched:
+        rows = X if added is None else np.concatenate([X, added])
         hidden = 0 if watch_training else len(X)
         return Watched(jnp.asarray(rows, jnp.float32), jnp.asarray(y, int), classes, loss, hidden)
 
     if isinstance(X, np.ndarray):
-        return made(X, labels, watched)
-    others = list(watched) if isinstance(watched, (list, tuple)) else [watched] * len(X)
-    tasks = [made(*task) for task in zip(X, labels, others, strict=True)]
+        return watched_problem(X, labels, watched)
+    added = list(watched) if isinstance(watched, (list, tuple)) else [watched] * len(X)
+    tasks = [watched_problem(*data) for data in zip(X, labels, added, strict=True)]
     return ensembles.stack([task for task in tasks for _ in range(members)])
 
 

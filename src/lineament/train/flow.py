@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..core import checks
 from ..core.ensembles import Ensemble
 from ..core.model import AbstractModel, map_shape
+from ..core.precision import full_precision
 from ..core.run import Run
 from ..problems.base import AbstractProblem, UnknownOptimumError
 from .diverged import Diverged
@@ -24,6 +26,7 @@ SAVED_BY_DEFAULT = 256
 FOREVER = 1e15
 
 
+@full_precision
 def flow(
     model: AbstractModel,
     problem: AbstractProblem | Ensemble,
@@ -83,9 +86,7 @@ def flow(
     clock = checks.rising("times", times)
     outcome = solved(clock)
     _refuse_failure(outcome, max_steps)
-    settings = settings_of(
-        "flow", model, who, rtol=rtol, atol=atol, solver=type(solver(stiff)).__name__, tolerance=tolerance
-    )
+    settings = settings_of("flow", model, who, rtol=rtol, atol=atol, solver=solver(stiff), tolerance=tolerance)
     values = [
         _fill(value, last, clock, outcome, event) for value, last in zip(outcome.saved, outcome.last, strict=True)
     ]
@@ -128,8 +129,15 @@ def _goal(
             f"times must be given, for the loss of {type(who.problem).__name__} has no minimum here, only an infimum "
             f"that is approached for ever (separable examples, for instance); {remedy}"
         )
-    first = over_members(lambda problem, start: loss(model, problem, start), who, 0)(who.problem, who.start)
-    return Goal(floor, jnp.where(jnp.isfinite(floor), tolerance * (first - floor), 0.0), event)
+    floor = np.asarray(floor)
+    near = np.where(np.isfinite(floor), tolerance * (np.asarray(_first_losses(model, who)) - floor), 0.0)
+    return Goal(jnp.asarray(floor), jnp.asarray(near), event)
+
+
+@eqx.filter_jit
+def _first_losses(model: AbstractModel, who: Members) -> jax.Array:
+    """The loss of every member at its start."""
+    return over_members(lambda problem, start: loss(model, problem, start), who, 0)(who.problem, who.start)
 
 
 def _optimal_loss(model: AbstractModel, who: Members) -> jax.Array:
@@ -142,9 +150,9 @@ def _optimal_loss(model: AbstractModel, who: Members) -> jax.Array:
 
 
 def _atol(start: Any, rtol: float) -> float:
-    """Well below the entries of the start, which may be tiny and yet decide what is learnt first."""
-    size = max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(start))
-    return min(1e-4 * rtol * size, 1e-12) if size > 0 else 1e-12
+    """An absolute tolerance well below the entries of the start: they may be tiny and yet decide what is learnt first."""
+    largest = max(float(np.abs(np.asarray(leaf)).max()) for leaf in jax.tree.leaves(start))
+    return min(1e-4 * rtol * largest, 1e-12) if largest > 0 else 1e-12
 
 
 def _time_to_converge(outcome: Outcome, tolerance: float) -> float:

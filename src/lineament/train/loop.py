@@ -107,13 +107,14 @@ def descend_all(
     write = partial(lax.dynamic_update_index_in_dim, axis=0 if who.count is None else 1)
 
     state = begin(who.problem, who.start, step_size)
-    state = advance(who.problem, state, step_size, keys, jnp.asarray(0), at[0])
-    seen, state, running = observe(who.problem, state, at[0])
-    written = tuple(write(_empty(x, at.shape[0], who), x, 0) for x in seen)
+    # Records are only taken inside the loop, so that steps and records are compiled in one place.
+    seen = jax.eval_shape(lambda: observe(who.problem, state, at[0])[0])
+    written = tuple(_empty(x, at.shape[0], who) for x in seen)
+    running = jnp.ones(() if who.count is None else (who.count,), bool)
 
     def chunk(carry: tuple[Array, State, Array, Seen]) -> tuple[Array, State, Array, Seen]:
         i, state, running, written = carry
-        moved = advance(who.problem, state, step_size, keys, at[i - 1], at[i])
+        moved = advance(who.problem, state, step_size, keys, jnp.where(i == 0, 0, at[i - 1]), at[i])
         moved = _where(running, moved, state)
         seen, moved, still = observe(who.problem, moved, at[i])
         if progress is not None:
@@ -121,12 +122,12 @@ def descend_all(
         return i + 1, moved, running & still, tuple(write(b, x, i) for b, x in zip(written, seen, strict=True))
 
     unfinished = lambda carry: (carry[0] < at.shape[0]) & jnp.any(carry[2])  # noqa: E731
-    recorded, state, _, written = lax.while_loop(unfinished, chunk, (jnp.asarray(1), state, running, written))
+    recorded, state, _, written = lax.while_loop(unfinished, chunk, (jnp.asarray(0), state, running, written))
     return state, written, recorded
 
 
-def _empty(seen: Array, length: int, who: Members) -> Array:
-    """Room for a record at every recorded step, after the member axis if there is one."""
+def _empty(seen: jax.ShapeDtypeStruct, length: int, who: Members) -> Array:
+    """An array of zeros for a record at every recorded step, after the member axis if there is one."""
     lead = 0 if who.count is None else 1
     return jnp.zeros((*seen.shape[:lead], length, *seen.shape[lead:]), seen.dtype)
 

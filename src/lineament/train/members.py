@@ -57,12 +57,14 @@ def over_members(
     """Batch `function(problem, …)` over the members, or take one after the other; a single run is left alone."""
     if who.count is None:
         return function
-    every = (who.problem_axis, *axes)
+    all_axes = (who.problem_axis, *axes)
     if not in_turn:
-        return eqx.filter_vmap(function, in_axes=tuple(None if axis is None else eqx.if_array(axis) for axis in every))
+        return eqx.filter_vmap(
+            function, in_axes=tuple(None if axis is None else eqx.if_array(axis) for axis in all_axes)
+        )
 
     def one_by_one(*arguments: Any) -> Any:
-        own = {i: argument for i, argument in enumerate(arguments) if every[i] is not None}
+        own = {i: argument for i, argument in enumerate(arguments) if all_axes[i] is not None}
         with_shared = lambda own: [own.get(i, argument) for i, argument in enumerate(arguments)]  # noqa: E731
         return jax.lax.map(lambda own: function(*with_shared(own)), own)
 
@@ -70,7 +72,7 @@ def over_members(
 
 
 def in_turn(model: AbstractModel) -> bool:
-    """Whether members are better trained one after the other: large networks on a CPU, whose cache holds but one."""
+    """Whether members are better trained one after the other: large networks on a CPU, whose cache holds only one."""
     return jax.default_backend() == "cpu" and model.large
 
 

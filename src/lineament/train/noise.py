@@ -32,6 +32,7 @@ from ..core import checks
 from ..core.ensembles import Ensemble
 from ..core.keys import AnyKey
 from ..core.model import AbstractModel
+from ..core.precision import full_precision
 from ..core.run import Run
 from ..problems import AbstractProblem, Regression, predict
 from .diverged import Diverged
@@ -42,6 +43,7 @@ from .result import run_of, settings_of, with_time
 from .steps import recorded_steps
 
 
+@full_precision
 def noisy_descend(
     model: AbstractModel,
     problem: AbstractProblem | Ensemble,
@@ -55,7 +57,7 @@ def noisy_descend(
     every: int | None = None,
     at: ArrayLike | None = None,
 ) -> Run:
-    """Full-batch gradient descent with fresh Gaussian noise in the labels at every step.
+    """Train by full-batch gradient descent with new Gaussian noise in the labels at every step.
 
     Args:
         model: What is trained.
@@ -89,6 +91,7 @@ def noisy_descend(
     return with_time(run, step_size, recorded_at)
 
 
+@full_precision
 def noisy_flow(
     model: AbstractModel,
     problem: AbstractProblem | Ensemble,
@@ -155,7 +158,7 @@ def _descend(
     at: Array,
     records: tuple[Record, ...],
 ) -> tuple[Any, tuple[Array, ...]]:
-    def one(problem: Any, start: Any, step_size: Array, noise: Array, key: Array) -> Any:
+    def follow_member(problem: Any, start: Any, step_size: Array, noise: Array, key: Array) -> Any:
         def advance(s: Array, parameters: Any) -> Any:
             draw = jax.random.normal(jax.random.fold_in(key, s), problem.outputs.shape, step_size.dtype)
             gradient = _gradient(model, problem, parameters, noise * draw)
@@ -167,8 +170,8 @@ def _descend(
 
         return lax.scan(observe, start, jnp.stack([jnp.concatenate([jnp.zeros(1, at.dtype), at[:-1]]), at], axis=1))
 
-    each = over_members(one, who, 0, axis_of(step_size), axis_of(noise), 0)
-    return each(who.problem, who.start, step_size, noise, keys)
+    follow_all = over_members(follow_member, who, 0, axis_of(step_size), axis_of(noise), 0)
+    return follow_all(who.problem, who.start, step_size, noise, keys)
 
 
 @eqx.filter_jit
@@ -181,7 +184,7 @@ def _diffuse(
     step_size: Array,
     records: tuple[Record, ...],
 ) -> tuple[Any, tuple[Array, ...]]:
-    def one(problem: Any, start: Any, intensity: Array, key: Array) -> Any:
+    def follow_member(problem: Any, start: Any, intensity: Array, key: Array) -> Any:
         labels = jax.ShapeDtypeStruct(problem.outputs.shape, intensity.dtype)
         path = diffrax.UnsafeBrownianPath(labels, key)  # safe here: no step is ever rejected and taken again
 
@@ -212,8 +215,8 @@ def _diffuse(
         assert solution.ys is not None
         return jax.tree.map(lambda leaf: leaf[-1], solution.ys[0]), solution.ys[1]
 
-    each = over_members(one, who, 0, axis_of(intensity), 0)
-    return each(who.problem, who.start, intensity, keys)
+    follow_all = over_members(follow_member, who, 0, axis_of(intensity), 0)
+    return follow_all(who.problem, who.start, intensity, keys)
 
 
 def _need_examples(problem: AbstractProblem) -> None:

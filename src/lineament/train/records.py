@@ -63,12 +63,12 @@ def resolve(record: Records, model: AbstractModel, problem: AbstractProblem, par
     """Turn what the user asked for into records that fit: built-in names, records, or functions of the parameters."""
     if isinstance(record, str):
         raise ValueError(f"record must be a sequence such as ({record!r},); got the bare string {record!r}")
-    records = tuple(_resolve_one(one) for one in record)
-    names = [one.name for one in records]
+    records = tuple(_resolve_one(wanted) for wanted in record)
+    names = [resolved.name for resolved in records]
     if len(set(names)) < len(names):
         raise ValueError(f"records must have different names; got {names}")
-    for one in records:
-        _refuse_unfit(one, model, problem, parameters)
+    for resolved in records:
+        _refuse_unfit(resolved, model, problem, parameters)
     return records
 
 

@@ -1,4 +1,4 @@
-"""What training hands back: the run, with its settings in words and numbers."""
+"""What training returns: the run, with its settings in words and numbers."""
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -50,10 +50,10 @@ def with_numbers(run: Run, **numbers: Any) -> Run:
     return Run(run.data.assign(added), run.final, run.settings)
 
 
-def settings_of(method: str, model: AbstractModel, who: Members, **others: object) -> dict[str, object]:
+def settings_of(method: str, model: AbstractModel, who: Members, **settings: object) -> dict[str, object]:
     """How a run was trained, in values that JSON knows."""
     plain = {
-        name: np.asarray(x).tolist() if isinstance(x, jax.Array | np.ndarray) else x for name, x in others.items()
+        name: np.asarray(x).tolist() if isinstance(x, jax.Array | np.ndarray) else x for name, x in settings.items()
     }
     return {"method": method, "model": str(model), "problem": type(who.problem).__name__, **plain}
 

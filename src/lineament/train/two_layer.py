@@ -19,6 +19,8 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from ..core.precision import products
+
 
 class State(NamedTuple):
     """The map W (K, q) and the scale matrices A (K, K) and B (q, q); an ensemble has a leading axis."""
@@ -48,21 +50,23 @@ def uniform_start(key: jax.Array, q: int, K: int, times: int, dtype: DTypeLike =
     """
 
     def add(i: jax.Array, state: State) -> State:
-        one, two = jax.random.split(jax.random.fold_in(key, i))
+        first_key, second_key = jax.random.split(jax.random.fold_in(key, i))
         edge = 3**0.5
-        W1 = jax.random.uniform(one, (q, q), dtype, -edge, edge)
-        W2 = jax.random.uniform(two, (K, q), dtype, -edge, edge)
+        W1 = jax.random.uniform(first_key, (q, q), dtype, -edge, edge)
+        W2 = jax.random.uniform(second_key, (K, q), dtype, -edge, edge)
         return State(state.W + W2 @ W1, state.A + W2 @ W2.T, state.B + W1.T @ W1)
 
-    with jax.default_matmul_precision("highest"):
+    with products("float32"):
         zero = State(jnp.zeros((K, q), dtype), jnp.zeros((K, K), dtype), jnp.zeros((q, q), dtype))
         return jax.lax.fori_loop(0, times, add, zero)
 
 
 def scaled(state: State, first: float, second: float) -> State:
     """The state when the layers are multiplied by the roots of two variances."""
-    one, two = (jnp.asarray(variance, state.W.dtype) for variance in (first, second))
-    return State(jnp.sqrt(one * two) * state.W, two * state.A, one * state.B)
+    first_variance, second_variance = (jnp.asarray(variance, state.W.dtype) for variance in (first, second))
+    return State(
+        jnp.sqrt(first_variance * second_variance) * state.W, second_variance * state.A, first_variance * state.B
+    )
 
 
 def step(state: State, gradient: Float[Array, "K q"], step_size: Float[Array, ""]) -> State:
@@ -101,7 +105,7 @@ def descend_two_layer(
         batch: Examples per step; the odd rest of an epoch is left out.
     """
     arrays = (jnp.asarray(X), jnp.asarray(labels), jnp.asarray(tests), jnp.asarray(test_labels))
-    with jax.default_matmul_precision("highest"):
+    with products("float32"):
         rows = _run(start, *arrays, jnp.asarray(step_sizes, start.W.dtype), keys, jnp.asarray(at), batch)
     train, test, loss = (np.asarray(row).T for row in rows)
     return Curves(np.asarray(at), train, test, loss)
@@ -123,16 +127,16 @@ def _run(
     per_epoch = n // batch
     shuffled = jax.vmap(lambda key, epoch: jax.random.permutation(jax.random.fold_in(key, epoch), n), (0, None))
 
-    def one(state: State, step_size: jax.Array, some: jax.Array) -> State:
-        rows, truth = X[some], jax.nn.one_hot(y[some], classes, dtype=X.dtype)
+    def advance_member(state: State, step_size: jax.Array, examples: jax.Array) -> State:
+        rows, truth = X[examples], jax.nn.one_hot(y[examples], classes, dtype=X.dtype)
         G = (jax.nn.softmax(rows @ state.W.T) - truth).T @ rows / batch
         return step(state, G, step_size)
 
     def advance(s: jax.Array, carry: tuple[State, jax.Array]) -> tuple[State, jax.Array]:
         state, order = carry
         order = jax.lax.cond(s % per_epoch == 0, lambda: shuffled(keys, s // per_epoch), lambda: order)
-        some = jax.lax.dynamic_slice_in_dim(order, (s % per_epoch) * batch, batch, 1)
-        return jax.vmap(one)(state, step_sizes, some), order
+        examples = jax.lax.dynamic_slice_in_dim(order, (s % per_epoch) * batch, batch, 1)
+        return jax.vmap(advance_member)(state, step_sizes, examples), order
 
     def observe(state: State) -> Seen:
         def of(W: jax.Array) -> Seen:

@@ -96,10 +96,10 @@ def _run(
 ) -> list[np.ndarray]:
     """Products and Grams of both layers at the times, (sign, target, balance, time, …), and W1 at the end."""
     model = models.DeepLinear((INPUTS, HIDDEN, OUTPUTS))
-    first, nothing = (np.asarray(layer) for layer in starts.shaped(model, key, 0.5))
+    first, last_layer = (np.asarray(layer) for layer in starts.shaped(model, key, 0.5))
     second = np.asarray(starts.orthonormal(jax.random.fold_in(key, 1), OUTPUTS, HIDDEN))
     root = np.sqrt(np.tile(balances, targets.size))[:, None, None]
-    zero = np.zeros((root.size, *first.shape)), np.zeros((root.size, *nothing.shape))
+    zero = np.zeros((root.size, *first.shape)), np.zeros((root.size, *last_layer.shape))
     start = ensembles.Ensemble(
         (
             jnp.asarray(np.concatenate([root * first, zero[0]])),

@@ -78,7 +78,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 def _random(rng: np.random.Generator, largest: tuple[int, ...], decades: float = 0.0) -> Case:
     """A problem of random shape; with decades, a target whose singular values are spread that far below 1."""
-    i, h, o = (int(rng.integers(1, size + 1)) for size in largest)
+    i, h, o = (int(rng.integers(1, most + 1)) for most in largest)
     values = 10 ** -rng.uniform(0, decades, min(i, o)) if decades else rng.uniform(0.05, 1, min(i, o))
     target = (rotation(rng, o)[:, : min(i, o)] * values) @ rotation(rng, i)[:, : min(i, o)].T
     balance = rng.choice([0.0, rng.uniform(-10, 10), rng.choice([-1, 1]) * 10 ** rng.uniform(-6, 0)])
@@ -86,7 +86,7 @@ def _random(rng: np.random.Generator, largest: tuple[int, ...], decades: float =
 
 
 def balanced_start(
-    rng: np.random.Generator, shape: tuple[int, int, int], balance: float, size: float
+    rng: np.random.Generator, shape: tuple[int, int, int], balance: float, scale: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Random layers with W2ᵀW2 − W1W1ᵀ = λΠ, where Π projects on as many hidden directions as the shape allows.
 
@@ -94,14 +94,14 @@ def balanced_start(
         rng: The source of randomness.
         shape: Inputs, hidden units, outputs.
         balance: λ.
-        size: Size of the smaller layer's singular values.
+        scale: Of the smaller layer's singular values.
     """
     i, h, o = shape
     if balance < 0:
-        W1, W2 = balanced_start(rng, (o, h, i), -balance, size)
+        W1, W2 = balanced_start(rng, (o, h, i), -balance, scale)
         return W2.T, W1.T
     rank = min(h, o) if balance > 0 else min(h, o, i)
-    values = np.pad(size * rng.uniform(0.5, 1.5, min(rank, i)), (0, max(rank - i, 0)))
+    values = np.pad(scale * rng.uniform(0.5, 1.5, min(rank, i)), (0, max(rank - i, 0)))
     hidden, right = rotation(rng, h)[:, :rank], np.pad(rotation(rng, i), ((0, 0), (0, max(rank - i, 0))))[:, :rank]
     turn = rotation(rng, rank)
     W1 = hidden @ (turn * values) @ right.T
@@ -124,8 +124,8 @@ def _integrated(cases: list[Case], largest: tuple[int, ...], times: np.ndarray, 
 def _gap(case: Case, times: np.ndarray, maps: np.ndarray) -> np.ndarray:
     """The norm of the difference at each time, over the larger of the norms of product and target."""
     exact = two_layer.trajectory(times, case.W1, case.W2, case.target)
-    size = np.maximum(np.linalg.norm(exact, axis=(1, 2)), np.linalg.norm(case.target))
-    return np.linalg.norm(maps - exact, axis=(1, 2)) / size
+    norm = np.maximum(np.linalg.norm(exact, axis=(1, 2)), np.linalg.norm(case.target))
+    return np.linalg.norm(maps - exact, axis=(1, 2)) / norm
 
 
 def _figure(
@@ -158,10 +158,10 @@ def _figure(
     U, s, Vt = np.linalg.svd(slow.target, full_matrices=False)
     share = lambda products: np.einsum("om,toi,mi->tm", U, products, Vt) / s  # noqa: E731
     t = np.geomspace(1e-1, 1e7, 300)
-    exact, found = share(two_layer.trajectory(t, slow.W1, slow.W2, slow.target)), share(maps[chosen])
+    exact, integrated = share(two_layer.trajectory(t, slow.W1, slow.W2, slow.target)), share(maps[chosen])
     curves = fig.Panel(
         (
-            *(fig.points(ends, found[:, m], "integrated" if m == 0 else "", m) for m in range(len(s))),
+            *(fig.points(ends, integrated[:, m], "integrated" if m == 0 else "", m) for m in range(len(s))),
             *(fig.theory(t, exact[:, m], "exact") for m in range(len(s))),
         ),
         "time t", "share of each mode learnt", f"slow modes, λ = {slow.balance:.3g}", "log",

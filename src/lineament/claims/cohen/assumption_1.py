@@ -90,9 +90,9 @@ def _product_error(maps: np.ndarray, layers: list[np.ndarray]) -> np.ndarray:
 
 def _balance_error(layers: list[np.ndarray]) -> np.ndarray:
     """The largest `‖W_{j+1}ᵀW_{j+1} − W_jW_jᵀ‖` against the largest `‖W_jW_jᵀ‖`; zero for one layer."""
-    error, size = np.zeros(len(layers[0])), np.linalg.norm(layers[0] @ layers[0].swapaxes(1, 2), axis=(1, 2))
+    error, largest = np.zeros(len(layers[0])), np.linalg.norm(layers[0] @ layers[0].swapaxes(1, 2), axis=(1, 2))
     for before, after in pairwise(layers):
         gram = before @ before.swapaxes(1, 2)
         error = np.maximum(error, np.linalg.norm(after.swapaxes(1, 2) @ after - gram, axis=(1, 2)))
-        size = np.maximum(size, np.linalg.norm(gram, axis=(1, 2)))
-    return error / size
+        largest = np.maximum(largest, np.linalg.norm(gram, axis=(1, 2)))
+    return error / largest

@@ -180,8 +180,8 @@ def _fewest_end_to_end(family: Family, n: int, grid: np.ndarray, longest: int, s
     w = np.full((*first.shape, 2), settings.start_norm / np.sqrt(2))
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(longest):
-            done = family.loss(w) <= settings.epsilon
-            first = np.where(done & (first > k), k, first)
+            reached = family.loss(w) <= settings.epsilon
+            first = np.where(reached & (first > k), k, first)
             going = (first > k) & np.isfinite(w).all(axis=-1) & (np.abs(w).max(axis=-1) < 1e6)
             if (first.min(axis=1) <= k).all() or not going.any():
                 break

@@ -54,7 +54,7 @@ def _problem(d: int, sign: two_by_two.Sign) -> problems.Completion:
 
 
 def by_flow(rng: np.random.Generator, d: int, n: int, count: int, key: jax.Array) -> list[Path]:
-    """Balanced networks on both tasks by gradient flow; the last quarter starts with the wrong sign."""
+    """Follow the flow of balanced networks on both tasks; the last quarter starts with the wrong sign."""
     model = models.DeepLinear((d,) * (n + 1))
     signs: list[two_by_two.Sign] = [1 if member % 2 == 0 else -1 for member in range(count)]
     away = [1 if member < 3 * count // 4 else -1 for member in range(count)]
@@ -137,6 +137,6 @@ def in_extended_precision(
     run = extended_precision.follow(times, extended_precision.balanced(turns, s), loss)
     flow = singular_flow(times, start, lambda W: np.where(observed, W - values, 0) / m, n)
     signs, log_det = run.sign_and_log_det
-    others = np.log(np.linalg.svd(run.maps, compute_uv=False)[:, :-1]).sum(axis=1)
-    gap = np.abs(log_det - others - flow.log_s.min(axis=1)).max()
+    log_others = np.log(np.linalg.svd(run.maps, compute_uv=False)[:, :-1]).sum(axis=1)
+    gap = np.abs(log_det - log_others - flow.log_s.min(axis=1)).max()
     return Path(n, sign, start, times, run.maps, two_by_two.loss(run.maps, sign), bool((signs == sign).all())), gap

@@ -132,11 +132,11 @@ def _from_layers(split: layers.Layers) -> np.ndarray:
 def _errors(rng: np.random.Generator, W: np.ndarray, n: int, Q: np.ndarray) -> tuple[float, float, float]:
     """Errors of eigenvalues, of eigenvectors (as residuals) and of the field, against the dense matrix Q."""
     values, U, V = end_to_end.eigensystem(W, n)
-    size = values.max() or 1.0  # zero at the zero map
-    spectrum = np.abs(np.sort(values.ravel()) - np.linalg.eigvalsh(Q)).max() / size
+    largest = values.max() or 1.0  # zero at the zero map
+    spectrum = np.abs(np.sort(values.ravel()) - np.linalg.eigvalsh(Q)).max() / largest
     vectors = np.kron(V, U)  # columns vec(u_r v_r'ᵀ), column-first
-    residual = np.linalg.norm(Q @ vectors - vectors * values.ravel(order="F"), axis=0).max() / size
+    residual = np.linalg.norm(Q @ vectors - vectors * values.ravel(order="F"), axis=0).max() / largest
     G = rng.normal(size=W.shape)
     velocity = -(Q @ G.ravel(order="F")).reshape(W.shape, order="F")
-    applied = np.linalg.norm(end_to_end.field(W, G, n) - velocity) / (size * np.linalg.norm(G))
+    applied = np.linalg.norm(end_to_end.field(W, G, n) - velocity) / (largest * np.linalg.norm(G))
     return float(spectrum), float(residual), float(applied)

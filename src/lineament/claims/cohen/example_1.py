@@ -149,8 +149,8 @@ def _nearest_deficient(rng: np.random.Generator, target: np.ndarray, delta: floa
     """Minimise ‖W' − target‖² over W' and unit v with ‖W'v‖ ≤ δ, from several starts."""
     if target.shape[0] < target.shape[1]:
         return _nearest_deficient(rng, target.T, delta).T
-    size, inputs = target.size, target.shape[1]
-    split = lambda z: (z[:size].reshape(target.shape), z[size:])  # noqa: E731
+    entries, inputs = target.size, target.shape[1]
+    split = lambda z: (z[:entries].reshape(target.shape), z[entries:])  # noqa: E731
 
     def deficient(z: np.ndarray) -> float:
         W, v = split(z)
@@ -164,8 +164,8 @@ def _nearest_deficient(rng: np.random.Generator, target: np.ndarray, delta: floa
         {"type": "ineq", "fun": deficient, "jac": deficient_slope},
         {
             "type": "eq",
-            "fun": lambda z: np.sum(z[size:] ** 2) - 1,
-            "jac": lambda z: np.concatenate([np.zeros(size), 2 * z[size:]]),
+            "fun": lambda z: np.sum(z[entries:] ** 2) - 1,
+            "jac": lambda z: np.concatenate([np.zeros(entries), 2 * z[entries:]]),
         },
     ]
     best, nearest = np.inf, None
@@ -173,14 +173,14 @@ def _nearest_deficient(rng: np.random.Generator, target: np.ndarray, delta: floa
         v = rng.normal(size=inputs)
         begin = np.concatenate([(target + 0.1 * rng.normal(size=target.shape)).ravel(), v / np.linalg.norm(v)])
         outcome = optimize.minimize(
-            lambda z: float(np.sum((z[:size] - target.ravel()) ** 2)),
+            lambda z: float(np.sum((z[:entries] - target.ravel()) ** 2)),
             begin,
-            jac=lambda z: np.concatenate([2 * (z[:size] - target.ravel()), np.zeros(inputs)]),
+            jac=lambda z: np.concatenate([2 * (z[:entries] - target.ravel()), np.zeros(inputs)]),
             method="SLSQP",
             constraints=constraints,
             options={"ftol": 1e-15, "maxiter": 500},
         )
-        if deficient(outcome.x) > -1e-9 and abs(np.sum(outcome.x[size:] ** 2) - 1) < 1e-9 and outcome.fun < best:
+        if deficient(outcome.x) > -1e-9 and abs(np.sum(outcome.x[entries:] ** 2) - 1) < 1e-9 and outcome.fun < best:
             best, nearest = outcome.fun, split(outcome.x)[0]
     if nearest is None:
         raise RuntimeError(f"no minimisation of the distance to σ_min ≤ {delta:.3g} met its constraints")

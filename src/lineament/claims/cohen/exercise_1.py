@@ -35,11 +35,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         n, d = int(rng.integers(1, settings.deepest + 1)), int(rng.integers(1, settings.inputs + 1))
         w, g = 10 ** rng.uniform(-6, 6) * rng.normal(size=d), rng.normal(size=d)
         field = end_to_end.field_one_output(w, g, n)
-        size = np.linalg.norm(field)
-        general.append(np.linalg.norm(field - end_to_end.field(w[None], g[None], n)[0]) / size)
+        norm = np.linalg.norm(field)
+        general.append(np.linalg.norm(field - end_to_end.field(w[None], g[None], n)[0]) / norm)
         layers = balanced_layers(rng, w[None], (d, *rng.integers(1, 6, n - 1).tolist(), 1))
         velocity = _product_rule(layers, g[None])[0]
-        ruled.append(np.linalg.norm(field - velocity) / size)
+        ruled.append(np.linalg.norm(field - velocity) / norm)
         cosine = float(w @ g / (np.linalg.norm(w) * np.linalg.norm(g)))
         speeds.append((n, cosine, np.linalg.norm(velocity) / np.linalg.norm(g) / np.linalg.norm(w) ** (2 - 2 / n)))
     return Evidence(

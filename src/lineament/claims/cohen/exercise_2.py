@@ -29,19 +29,19 @@ class Settings(NamedTuple):
 
 
 class _Symmetric(AbstractModel):
-    """The network x ↦ WWᵀx with W of the given size; its parameter is W."""
+    """The network x ↦ WWᵀx with W of the given dimension and width; its parameter is W."""
 
-    size: int = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.size, self.size
+        return self.dimension, self.dimension
 
     def layout(self) -> Parameter:
-        return Parameter((self.size, self.width), self.width, self.size)
+        return Parameter((self.dimension, self.width), self.width, self.dimension)
 
-    def end_to_end(self, parameters: Float[Array, "size width"]) -> Float[Array, "size size"]:
+    def end_to_end(self, parameters: Float[Array, "dimension width"]) -> Float[Array, "dimension dimension"]:
         return parameters @ parameters.T
 
 

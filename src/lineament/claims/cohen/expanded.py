@@ -75,7 +75,7 @@ class Dropped(AbstractModel):
         return self.dropout > 0
 
     def layout(self) -> Any:
-        """That of the convolutional network."""
+        """The layout of the convolutional network."""
         return self.conv.layout()
 
     def end_to_end(self, parameters: Any) -> models.Images:

@@ -84,14 +84,14 @@ def follow(
     state = list(layers)
     mask = np.asarray(loss.observed).astype(int).astype(object)
     target, factor = _units(loss.values, bits), round(loss.factor * 2**64)
-    recorded, now = [], 0
+    recorded, reached = [], 0
     for time in times:
         end = round(float(time) * 2**64)  # whole numbers, so that no time is lost in adding up steps
-        while now < end:
+        while reached < end:
             series = _taylor(state, mask, target, factor, bits, order)
-            step = min(end - now, round(_longest_step(series, bits) * 2**64))
-            state = _advance(series, step)
-            now += step
+            length = min(end - reached, round(_longest_step(series, bits) * 2**64))
+            state = _advance(series, length)
+            reached += length
         recorded.append(state)
     return Extended(recorded, bits)
 
@@ -139,13 +139,13 @@ def _cauchy(A: Series, B: Series, k: int, bits: int) -> np.ndarray:
     return (left @ right) >> bits
 
 
-def _advance(series: list[Series], step: int) -> list[np.ndarray]:
+def _advance(series: list[Series], length: int) -> list[np.ndarray]:
     """The Taylor polynomials at a time given in units of 2^{−64}, by Horner's rule."""
     moved = []
     for coefficients in series:
         total = coefficients[-1]
         for coefficient in reversed(coefficients[:-1]):
-            total = coefficient + ((total * step) >> 64)
+            total = coefficient + ((total * length) >> 64)
         moved.append(total)
     return moved
 

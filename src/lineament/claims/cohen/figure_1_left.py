@@ -152,7 +152,7 @@ def _race(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, steps: int, se
     at = np.unique(np.r_[np.arange(0, min(300, steps)), np.geomspace(min(300, steps), steps, 250)].astype(int))
     optimum = problem.optimum().loss
     iterations, marks = np.full((len(DEPTHS), settings.starts), np.inf), []
-    for start in range(settings.starts):
+    for index in range(settings.starts):
         w = rng.normal(size=(1, X.shape[1]))
         w *= settings.start_norm / np.linalg.norm(w)
         for i, depth in enumerate(DEPTHS):
@@ -164,8 +164,8 @@ def _race(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, steps: int, se
             excess = run.loss.values - optimum
             first = first_step(at, excess <= settings.epsilon)
             best = int(np.argmin(first))
-            iterations[i, start] = first[best]
-            if start == 0:
+            iterations[i, index] = first[best]
+            if index == 0:
                 shown = at <= 1.2 * min(first[best], steps)
                 curve = np.maximum(excess[best, shown], settings.epsilon / 3)
                 marks.append(fig.measured(at[shown], curve, f"n = {depth}, η = {grid[best]:.2g}", i))

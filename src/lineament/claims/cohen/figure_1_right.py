@@ -82,7 +82,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "measure": f"training loss over {settings.epochs:g} epochs",
         },
         figure=fig.Figure(
-            tuple(_loss_panel(runs, i, f"step size {size:g}") for i, size in enumerate(settings.step_sizes)),
+            tuple(_loss_panel(runs, i, f"step size {step_size:g}") for i, step_size in enumerate(settings.step_sizes)),
             "Training loss of the same function, plain and with doubled dense layers, by the tutorial's recipe at its "
             f"step size {TUTORIAL:g} and others: mean log ratio {tutorial.gain[0, at]:+.2f} ± "
             f"{tutorial.gain[1, at]:.2f} there, {tutorial.best[0]:+.2f} ± {tutorial.best[1]:.2f} with each at its "
@@ -126,9 +126,9 @@ def _checks(runs: dict[int, Trained], gain: np.ndarray) -> list[Check]:
 
 def _numbers(compared: Compared, how: str, settings: Settings) -> dict[str, float]:
     numbers = {}
-    for i, size in enumerate(settings.step_sizes):
-        numbers[f"mean log of the ratio, step {size:g}{how}"] = float(compared.gain[0, i])
-        numbers[f"its standard error, step {size:g}{how}"] = float(compared.gain[1, i])
+    for i, step_size in enumerate(settings.step_sizes):
+        numbers[f"mean log of the ratio, step {step_size:g}{how}"] = float(compared.gain[0, i])
+        numbers[f"its standard error, step {step_size:g}{how}"] = float(compared.gain[1, i])
     return numbers | {
         f"mean log of the ratio, each at its best step{how}": float(compared.best[0]),
         f"standard error of that{how}": float(compared.best[1]),
@@ -141,10 +141,10 @@ def _added(plain: models.Conv) -> float:
     return sum(width**2 for width in plain.dense) / own
 
 
-def _loss_panel(runs: dict[int, Trained], size: int, title: str) -> fig.Panel:
+def _loss_panel(runs: dict[int, Trained], index: int, title: str) -> fig.Panel:
     marks = []
     for group, (depth, run) in enumerate(runs.items()):
-        log = np.log(run.loss[:, size])
+        log = np.log(run.loss[:, index])
         mean, spread = log.mean(axis=0), 2 * log.std(axis=0, ddof=1) / np.sqrt(len(log))
         marks += [
             fig.band(run.steps, np.exp(mean - spread), np.exp(mean + spread), "", group),

@@ -178,8 +178,8 @@ def _from_too_small(tasks: Tasks, few: int, key: jax.Array, settings: Settings) 
     learnt = _learn(tasks, 4, settings.too_small, jax.random.fold_in(key, 4), settings)
     errors = np.mean((learnt.maps - tasks.truths) ** 2, axis=(1, 2))
     return {
-        f"few: {how} {what}, depth 4 from {settings.too_small:g}": float(read(_table(values, settings)[:, few]))
-        for what, values in (("error", errors), ("misfit", learnt.misfit))
+        f"few: {how} {quantity}, depth 4 from {settings.too_small:g}": float(read(_table(values, settings)[:, few]))
+        for quantity, values in (("error", errors), ("misfit", learnt.misfit))
         for how, read in (("least", np.min), ("median", np.median), ("largest", np.max))
     }
 

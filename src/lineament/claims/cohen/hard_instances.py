@@ -42,13 +42,15 @@ def random_shape(rng: np.random.Generator, widths: tuple[int, ...], condition: f
     return Shape(values, rng.uniform(np.log(0.02), np.log(0.5)), unit(rng, (outputs, inputs)), skews)
 
 
-def build(shape: Shape, widths: tuple[int, ...], excess: float, step: float = 1.0, size: float = 1.0) -> Instance:
-    """The instance with `excess` times the unbalance and `step` times the step size that Remark 2 admits.
+def build(
+    shape: Shape, widths: tuple[int, ...], excess: float, step_multiple: float = 1.0, scale: float = 1.0
+) -> Instance:
+    """The instance with `excess` times the unbalance and `step_multiple` times the step size that Remark 2 admits.
 
     The certificate is that of the layers and the step as they are: with factors above 1 it does not hold.
     """
     n = len(widths) - 1
-    values = size * np.exp(shape.values - shape.values.max())
+    values = scale * np.exp(shape.values - shape.values.max())
     target = np.zeros((widths[-1], widths[0]))
     np.fill_diagonal(target, values)
     away = min(np.exp(shape.away), 0.9) * values.min()
@@ -57,7 +59,9 @@ def build(shape: Shape, widths: tuple[int, ...], excess: float, step: float = 1.
     split = layers_theory.balanced(W, widths)
     layers = _unbalanced(split, shape.skews, excess * theory.admissible_unbalancedness(target, n, margin))
     admitted = theory.guaranteed_step(target, n, margin)
-    return Instance(np.eye(widths[0]), target, layers, theory.certify(layers, target, step_size=step * admitted))
+    return Instance(
+        np.eye(widths[0]), target, layers, theory.certify(layers, target, step_size=step_multiple * admitted)
+    )
 
 
 def turned(rng: np.random.Generator, instance: Instance, step_size: float) -> Instance:

@@ -114,14 +114,16 @@ def _instance(rng: np.random.Generator, k: int, settings: Settings) -> Instance:
     origin = tuple(np.zeros((b, a)) for a, b in pairwise(widths))
     H = landscape.hessian(origin, loss.gradient, loss.hvp)
     gradient = np.concatenate([D.ravel() for D in landscape.objective_gradient(origin, loss.gradient)])
-    values, size = np.linalg.eigvalsh(H), np.linalg.norm(G) or 1.0
+    values, scale = np.linalg.eigvalsh(H), np.linalg.norm(G) or 1.0
     return Instance(
         n,
         order,
         flat=float(np.linalg.norm(gradient) + (np.abs(values).max() if n > 2 else 0.0)),
-        strict=bool((values[0] < -1e-12 * size) == (n == 2 and order == 1)),
-        spectrum=float(np.abs(values - _two_layer_spectrum(G, widths)).max() / size) if n == 2 else 0.0,
-        machine=float(np.abs(_machine_hessian(loss, origin) - H).max() / size) if k < settings.differentiated else 0.0,
+        strict=bool((values[0] < -1e-12 * scale) == (n == 2 and order == 1)),
+        spectrum=float(np.abs(values - _two_layer_spectrum(G, widths)).max() / scale) if n == 2 else 0.0,
+        machine=float(np.abs(_machine_hessian(loss, origin) - H).max() / scale)
+        if k < settings.differentiated
+        else 0.0,
         drops=_drops(loss, _downhill(rng, loss, shape, order), widths),
     )
 
@@ -150,8 +152,8 @@ def _drops(loss: Loss, D: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     """How much lower φ is at balanced layers of norm r whose product points along D."""
     base = loss.value(np.zeros_like(D))
     split = layers.balanced(D, widths)
-    size = np.sqrt(sum(float(np.sum(W**2)) for W in split))
-    return np.array([base - loss.value(layers.product([r / size * W for W in split])) for r in RADII])
+    norm = np.sqrt(sum(float(np.sum(W**2)) for W in split))
+    return np.array([base - loss.value(layers.product([r / norm * W for W in split])) for r in RADII])
 
 
 def _two_layer_spectrum(G: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
@@ -178,9 +180,9 @@ def _machine_hessian(loss: Loss, origin: layers.Layers) -> np.ndarray:
 def _printed_norm(rng: np.random.Generator) -> float:
     """The norm of the layers in the proof, for a 3×4 map at depth 3, over √n ‖W‖^{1/n}."""
     W, n = rng.normal(size=(3, 4)), 3
-    size = np.linalg.norm(W)
-    built = [size ** (1 / n - 1) * W, *[size ** (1 / n) * np.eye(3)] * (n - 1)]
-    return float(np.sqrt(sum(np.sum(X**2) for X in built)) / (n**0.5 * size ** (1 / n)))
+    norm = np.linalg.norm(W)
+    built = [norm ** (1 / n - 1) * W, *[norm ** (1 / n) * np.eye(3)] * (n - 1)]
+    return float(np.sqrt(sum(np.sum(X**2) for X in built)) / (n**0.5 * norm ** (1 / n)))
 
 
 def _figure(rng: np.random.Generator, instances: list[Instance]) -> fig.Figure:

@@ -75,12 +75,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     stiff = [by_stiff_solver(rng, *case) for case in settings.by_layers]
     extended = [in_extended_precision(rng, *case, settings.extended_until) for case in settings.extended]
     gap = max(_gap(next(path for path in right if path.depth == n)) for n in DEPTHS)
-    everything = right + logarithms + stiff + [path for path, _ in extended]
+    judged = right + logarithms + stiff + [path for path, _ in extended]
     return Evidence(
         checks=[
-            *(at_least(f"least of norm − bound, {norm}", min(float(p.excess(norm).min()) for p in everything), 0,
+            *(at_least(f"least of norm − bound, {norm}", min(float(p.excess(norm).min()) for p in judged), 0,
                        "theory: the bound with the constants derived here, above those printed") for norm in NORMS),
-            at_most("determinants that changed sign", sum(not path.kept for path in everything), 0,
+            at_most("determinants that changed sign", sum(not path.kept for path in judged), 0,
                     "Lemma 2: none at all"),
             at_most("largest of the losses reached", max(path.loss[-1] for path in logarithms + stiff), LATE[0],
                     "the loss to which slopes are read"),
@@ -116,9 +116,9 @@ def _slopes(paths: list[Path], route: str) -> list[Check]:
     """The least and the largest slope of a norm against the loss, late."""
     slopes = [_slope(path, norm) for path in paths for norm in NORMS]
     return [
-        within(f"{which} slope of log norm in log loss, loss 1e-8 … 1e-6, {route}", read(slopes), *SLOPE,
+        within(f"{end} slope of log norm in log loss, loss 1e-8 … 1e-6, {route}", read(slopes), *SLOPE,
                "theory: −½ ± 2 %")
-        for which, read in (("least", min), ("largest", max))
+        for end, read in (("least", min), ("largest", max))
     ]  # fmt: skip
 
 
@@ -151,8 +151,8 @@ def _gap(path: Path) -> float:
     """How far the flow of the layers is from that of the singular values."""
     observed, values = two_by_two.completion(path.start.shape[0], path.sign)
     m = observed.size - 1
-    other = singular_flow(path.time, path.start, lambda W: np.where(observed, W - values, 0) / m, path.depth).W
-    return float(np.max(np.linalg.norm(path.W - other, axis=(1, 2)) / np.linalg.norm(other, axis=(1, 2))))
+    maps = singular_flow(path.time, path.start, lambda W: np.where(observed, W - values, 0) / m, path.depth).W
+    return float(np.max(np.linalg.norm(path.W - maps, axis=(1, 2)) / np.linalg.norm(maps, axis=(1, 2))))
 
 
 def _slope(path: Path, norm: two_by_two.Norm) -> float:

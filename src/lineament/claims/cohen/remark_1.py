@@ -69,12 +69,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     curl, which is computed exactly by differentiating the matrix powers.
     """
     rng = generator(key)
-    none, some = (
+    conservative, circulating = (
         {name: [_loops(rng, make, shape, n, settings.loops) for shape in shapes for n in depths]
          for name, make, shapes, depths in cases} for cases in (GRADIENT_CASES, OTHER_CASES)
     )  # fmt: skip
-    vanishing = max(value for rows in none.values() for value, _ in rows)
-    least = min(value / max(error, EPS) for rows in some.values() for value, error in rows)
+    vanishing = max(value for rows in conservative.values() for value, _ in rows)
+    least = min(value / max(error, EPS) for rows in circulating.values() for value, error in rows)
     panel, rate = _shrinking(rng)
     return Evidence(
         checks=[
@@ -85,16 +85,16 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             at_least("least slope at which circulation per area approaches the curl", rate, 0.9,
                      "theory: slope at least 1, − 10 %"),
         ],
-        numbers={f"least relative circulation, {name}": min(v for v, _ in rows) for name, rows in some.items()}
-        | {f"largest relative circulation, {name}": max(v for v, _ in rows) for name, rows in none.items()},
+        numbers={f"least relative circulation, {name}": min(v for v, _ in rows) for name, rows in circulating.items()}
+        | {f"largest relative circulation, {name}": max(v for v, _ in rows) for name, rows in conservative.items()},
         protocol={
             "loss": "ridge functions at random; functions of the singular values; ⟨C, W⟩ + h(‖W‖)",
             "network": "depths 1, 2, 3, 5; maps 1×1 … 3×3, 2×4, 1×3, 3×1, 4×1",
             "measure": f"line integrals around {settings.loops} random parallelograms in each case",
         },
         figure=fig.Figure(
-            (_cases_panel(some, none), panel),
-            "Cases 1–3 (" + ", ".join(some) + ") circulate; cases 4–7 (" + ", ".join(none) + ") do not.",
+            (_cases_panel(circulating, conservative), panel),
+            "Cases 1–3 (" + ", ".join(circulating) + ") circulate; cases 4–7 (" + ", ".join(conservative) + ") do not.",
             2,
         ),
         remarks=(
@@ -109,11 +109,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def _cases_panel(some: dict, none: dict) -> fig.Panel:
+def _cases_panel(circulating: dict, conservative: dict) -> fig.Panel:
     """The relative circulation of every case, first those that circulate."""
     marks = []
-    for i, rows in enumerate((some, none)):
-        offset = len(some) if i else 0
+    for i, rows in enumerate((circulating, conservative)):
+        offset = len(circulating) if i else 0
         at = np.concatenate([np.full(len(row), offset + k + 1) for k, row in enumerate(rows.values())])
         values = np.concatenate([[value for value, _ in row] for row in rows.values()])
         marks.append(fig.points(at, np.maximum(values, 1e-18), ("circulates", "gradient field")[i], i))
@@ -134,8 +134,8 @@ def _loops(
         corner = 2 * np.eye(*shape) + 0.2 * rng.normal(size=shape)
         A, B = (0.4 * D / np.linalg.norm(D) for D in rng.normal(size=(2, *shape)))
         value, error = circulation.circulation(field, corner, A, B)
-        size = 2 * np.linalg.norm(field(corner)) * (np.linalg.norm(A) + np.linalg.norm(B))
-        circulations.append((abs(value) / size, error / size))
+        scale = 2 * np.linalg.norm(field(corner)) * (np.linalg.norm(A) + np.linalg.norm(B))
+        circulations.append((abs(value) / scale, error / scale))
     return max(circulations)
 
 

@@ -142,7 +142,7 @@ def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings)
     admitted = easy + hard + [_instance(rng, shape, widths) for shape in shapes]
     far = hard_instances.hardest(rng, widths, settings.unbalances[-2], settings.tries)
     controls = [_instance(rng, far, widths, excess=multiple) for multiple in settings.unbalances]
-    stepped = [_instance(rng, shapes[0], widths, step=multiple) for multiple in settings.step_multiples]
+    stepped = [_instance(rng, shapes[0], widths, step_multiple=multiple) for multiple in settings.step_multiples]
     everyone = admitted + controls + stepped
     problem, start = stack(everyone)
     at = np.unique(np.r_[0, np.geomspace(1, settings.steps, 100).astype(int)])
@@ -171,7 +171,7 @@ def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings)
 def _easy(rng: np.random.Generator, widths: tuple[int, ...], unbalanced: bool) -> Instance:
     """A well-conditioned target of random size, balanced or with the most unbalance admitted."""
     shape = hard_instances.random_shape(rng, widths, 1.25)
-    return _instance(rng, shape, widths, excess=1.0 if unbalanced else 1e-6, size=rng.uniform(0.5, 2))
+    return _instance(rng, shape, widths, excess=1.0 if unbalanced else 1e-6, scale=rng.uniform(0.5, 2))
 
 
 def _instance(
@@ -179,10 +179,10 @@ def _instance(
     shape: hard_instances.Shape,
     widths: tuple[int, ...],
     excess: float = 1.0,
-    step: float = 0.999,
-    size: float = 1.0,
+    step_multiple: float = 0.999,
+    scale: float = 1.0,
 ) -> Instance:
-    built = hard_instances.build(shape, widths, excess, step, size)
+    built = hard_instances.build(shape, widths, excess, step_multiple, scale)
     assert built.certificate.step_size is not None
     return hard_instances.turned(rng, built, built.certificate.step_size)
 
@@ -208,10 +208,10 @@ def _figure(runs: list[Runs], settings: Settings) -> fig.Figure:
     edges = np.geomspace(1, 1.1 * max(float(run.loose.max()) for run in runs), 25)
     bars = [fig.bars(edges, np.histogram(run.loose, edges)[0], "", group) for group, run in enumerate(runs)]
 
-    def beyond(multiples: tuple[float, ...], field: str, what: str) -> fig.Panel:
+    def beyond(multiples: tuple[float, ...], field: str, quantity: str) -> fig.Panel:
         marks = [fig.points(multiples, np.maximum(getattr(run, field), 0), "", i) for i, run in enumerate(runs)]
         bound = fig.reference([multiples[0], multiples[-1]], [1, 1], "bound")
-        return fig.Panel((*marks, bound), f"{what} / admitted", "decay / guaranteed", f"larger {what}", "log")
+        return fig.Panel((*marks, bound), f"{quantity} / admitted", "decay / guaranteed", f"larger {quantity}", "log")
 
     return fig.Figure(
         (

@@ -64,7 +64,7 @@ def _random_tree(rng: np.random.Generator, shape: tuple[int, ...], rank: int) ->
 
     Normal weights would not do: products of them make the first singular value so large that the rest hardly matter.
     """
-    leaves = [rotation(rng, size)[:, :rank] for size in shape]
+    leaves = [rotation(rng, length)[:, :rank] for length in shape]
     nodes = [rotation(rng, rank) for _ in range(len(shape) - 2)]
     factors = tuple(map(jnp.asarray, (*leaves, *nodes, np.ones((1, rank)))))
     return np.asarray(models.TreeTensor(shape, rank).end_to_end(factors))

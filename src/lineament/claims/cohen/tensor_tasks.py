@@ -90,7 +90,7 @@ def tensor_tasks(truths: list[tuple[int, np.ndarray]], counts: tuple[int, ...], 
 def complete(
     model: models.CP | models.TreeTensor, tasks: Tasks, key: jax.Array, settings: Settings, norms: train.Record
 ) -> Runs:
-    """Normalised descent of all tasks as one program. A small start means tiny gradients, hence the small eps."""
+    """Train all tasks by normalised descent, as one program. A small start means tiny gradients, so eps is small."""
     scale = jnp.where(tasks.small, *settings.start_scales)
     start = ensembles.ensemble(
         lambda key, scale: starts.gaussian(model, key, deviation=scale), jax.random.split(key, len(scale)), scale
@@ -119,9 +119,9 @@ def overlap(norms: np.ndarray, rank: int) -> tuple[float, float]:
     return float(np.mean(coming)), float(np.max(jumps))
 
 
-def _overlaps(run: Runs, tasks: Tasks, which: np.ndarray) -> tuple[float, float]:
+def _overlaps(run: Runs, tasks: Tasks, chosen: np.ndarray) -> tuple[float, float]:
     """The medians of both numbers over those tasks whose truth has more than one component."""
-    pairs = [overlap(run.norms[i], tasks.ranks[i]) for i in np.flatnonzero(which & (tasks.ranks > 1))]
+    pairs = [overlap(run.norms[i], tasks.ranks[i]) for i in np.flatnonzero(chosen & (tasks.ranks > 1))]
     coming, jump = np.median(pairs, axis=0)
     return float(coming), float(jump)
 

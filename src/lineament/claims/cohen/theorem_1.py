@@ -65,13 +65,13 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     rng = generator(key)
     times = np.linspace(0, settings.until, 41)
     compared = {case: _compare(rng, case, times, settings.rtol) for case in settings.cases}
-    deep = [result for case, result in compared.items() if case.n > 1]
-    by_kind = {kind: np.max([result.gaps[kind] for result in compared.values()], axis=0) for kind in STARTS}
+    deep = [outcome for case, outcome in compared.items() if case.n > 1]
+    by_kind = {kind: np.max([outcome.gaps[kind] for outcome in compared.values()], axis=0) for kind in STARTS}
     return Evidence(
         checks=[
             at_most("worst relative gap between equation and layers", max(map(np.max, by_kind.values())), BAR,
                     "both solvers' accuracy 1e-10, times 10,000 for what adds up and for the nearly singular starts"),
-            at_least("least gap that the plain gradient flow leaves", min(result.without for result in deep), 1e-2,
+            at_least("least gap that the plain gradient flow leaves", min(outcome.without for outcome in deep), 1e-2,
                      "ten thousand times the bar on the equation's own gap"),
         ],
         numbers={f"worst gap, {kind}": float(gap.max()) for kind, gap in by_kind.items()},
@@ -83,7 +83,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "training": f"gradient flow until t = {settings.until:g}",
         },
         figure=fig.Figure(
-            (*[result.panel for result in deep[:3]], _gap_panel(times, by_kind)),
+            (*[outcome.panel for outcome in deep[:3]], _gap_panel(times, by_kind)),
             "The equation in W alone (dark) is what the product of the layers does (colour), whatever the start.",
             2,
         ),

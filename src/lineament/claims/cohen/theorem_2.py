@@ -123,9 +123,9 @@ def _looseness(flows: list[Flows]) -> dict[str, float]:
     """Guaranteed over actual time, and how near the bounds are to being attained."""
     kinds = {name: [f for f in flows if f.square == (name == "square")] for name in ("square", "rectangular")}
     times = {
-        f"{what} guaranteed / actual time, {name}": float(read(np.concatenate([f.loose for f in group])))
+        f"{statistic} guaranteed / actual time, {name}": float(read(np.concatenate([f.loose for f in group])))
         for name, group in kinds.items()
-        for what, read in (("least", np.min), ("median", np.median), ("largest", np.max))
+        for statistic, read in (("least", np.min), ("median", np.median), ("largest", np.max))
     }
     return times | {
         f"least decay over guaranteed, {name}": min(float(f.pace.min() / (f.n if f.square else 1)) for f in group)
@@ -204,10 +204,10 @@ def _figure(times: np.ndarray, flows: list[Flows], astray: np.ndarray) -> fig.Fi
     bound = fig.theory(times, np.exp(-times), "bound")
     runs = [
         fig.measured(times, np.maximum(row, 1e-9), name if i == 0 else "", group)
-        for group, (name, some) in enumerate(kinds.items())
-        for i, row in enumerate(np.concatenate([f.share[1:6] for f in some])[:8])
+        for group, (name, group_flows) in enumerate(kinds.items())
+        for i, row in enumerate(np.concatenate([f.share[1:6] for f in group_flows])[:8])
     ]
-    loose = {name: np.concatenate([f.loose for f in some]) for name, some in kinds.items()}
+    loose = {name: np.concatenate([f.loose for f in group_flows]) for name, group_flows in kinds.items()}
     edges = np.geomspace(0.9, 1.1 * max(map(np.max, loose.values())), 30)
     bars = [
         fig.bars(edges, np.histogram(values, edges)[0], name, group)

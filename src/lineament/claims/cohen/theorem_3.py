@@ -57,7 +57,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     rng = generator(key)
     probed = {case: _probe(rng, case, settings) for case in settings.cases}
     depths = sorted({case.n for case in settings.cases})
-    unresolved = float(np.mean([share for result in probed.values() for share in result.unresolved]))
+    unresolved = float(np.mean([share for probes in probed.values() for share in probes.unresolved]))
     return Evidence(
         checks=[
             at_most("worst relative error of the velocity of a branch", max(r.error for r in probed.values()), 1e-5,
@@ -73,7 +73,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "training": f"gradient flow until t = {settings.until:g}",
         },
         figure=fig.Figure(
-            tuple(result.panel for result in probed.values())[:4],
+            tuple(probes.panel for probes in probed.values())[:4],
             "Velocities of the tracked values (points) are those of Theorem 3.",
             2,
         ),

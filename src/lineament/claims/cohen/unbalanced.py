@@ -16,10 +16,10 @@ WEIGHT = train.Record(
 def unbalanced_ensemble(model: models.DeepLinear, key: jax.Array, count: int) -> ensembles.Ensemble:
     """Unbalanced starts: each member with its own scale, each layer with its own variance."""
 
-    def one(key: jax.Array) -> Any:
+    def member(key: jax.Array) -> Any:
         key_layers, key_scales = jax.random.split(key)
         layers = starts.gaussian(model, key_layers, start_scale=0.5)
         factors = jnp.exp(jax.random.uniform(key_scales, (model.depth,), minval=-1.5, maxval=0.5))
         return tuple(factor * layer for factor, layer in zip(factors, layers, strict=True))
 
-    return ensembles.ensemble(one, jax.random.split(key, count))
+    return ensembles.ensemble(member, jax.random.split(key, count))

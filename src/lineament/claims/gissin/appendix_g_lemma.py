@@ -79,9 +79,9 @@ def _library_gap(rng: np.random.Generator) -> float:
     gaps = []
     for length, depth in ((1, 2), (8, 1), (31, 4)):
         layers, X = rng.normal(size=(depth, length)), rng.normal(size=(50, length))
-        found = X @ np.asarray(models.Circular(length, depth).end_to_end(jnp.asarray(layers)))[0]
+        computed = X @ np.asarray(models.Circular(length, depth).end_to_end(jnp.asarray(layers)))[0]
         direct = network(layers, X)
-        gaps.append(np.max(np.abs(found - direct)) / np.max(np.abs(direct)))
+        gaps.append(np.max(np.abs(computed - direct)) / np.max(np.abs(direct)))
     return float(max(gaps))
 
 
@@ -91,11 +91,11 @@ def _gradient_gap(rng: np.random.Generator) -> float:
     model = models.Circular(length, depth)
     X, layers = rng.normal(size=(20, length)), rng.normal(size=(depth, length)) / np.sqrt(length)
     problem = problems.exponential(X, np.where(rng.uniform(size=20) > 0.5, 1.0, -1.0))
-    found = jax.jit(jax.grad(lambda w: problem.loss(model.end_to_end(w))))(jnp.asarray(layers))
+    gradient = jax.jit(jax.grad(lambda w: problem.loss(model.end_to_end(w))))(jnp.asarray(layers))
     in_sigma = np.fft.fft(np.asarray(problem.gradient(model.end_to_end(jnp.asarray(layers))))[0])
     spectra = np.fft.fft(layers)
     forecast = np.stack([np.prod(np.delete(spectra, n, axis=0), axis=0).conj() * in_sigma for n in range(depth)])
-    return float(np.max(np.abs(np.fft.fft(np.asarray(found)) - forecast)) / np.max(np.abs(forecast)))
+    return float(np.max(np.abs(np.fft.fft(np.asarray(gradient)) - forecast)) / np.max(np.abs(forecast)))
 
 
 def _figure(shapes: np.ndarray, gaps: np.ndarray, measured: np.ndarray, forecast: np.ndarray) -> fig.Figure:

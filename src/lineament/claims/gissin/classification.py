@@ -76,7 +76,7 @@ def descend(
     settings: Settings,
     key: jax.Array,
 ) -> Run:
-    """Gradient descent of every scale and repeat as one program, until the loss is below 0.01.
+    """Train by gradient descent, every scale and repeat as one program, until the loss is below 0.01.
 
     The data of a repeat are the same at every scale, and so is its key. Single precision is that of the authors.
     Records are denser at first, since large starts stop after some hundred steps and small ones after many thousands.
@@ -133,7 +133,7 @@ def gains(comparison: Comparison) -> dict[int, np.ndarray]:
 
     A run that diverged has gained nothing: none is left out.
     """
-    return {n: np.nan_to_num(each - comparison.margin) for n, each in comparison.correlations.items()}
+    return {n: np.nan_to_num(correlation - comparison.margin) for n, correlation in comparison.correlations.items()}
 
 
 def in_errors(values: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def in_errors(values: np.ndarray) -> np.ndarray:
 
 
 def depth_checks(comparison: Comparison) -> list[Check]:
-    """Depth 1 is near max-margin, deeper networks are nearer to the truth."""
+    """Check that depth 1 is near max-margin, and that deeper networks are nearer to the truth."""
     gained = gains(comparison)
     deep = np.stack([gain for depth, gain in gained.items() if depth > 1])
     shallow = np.abs(gained[1].mean()) / deep.mean(axis=-1).max()
@@ -159,7 +159,7 @@ def depth_checks(comparison: Comparison) -> list[Check]:
 
 
 def start_checks(comparison: Comparison) -> list[Check]:
-    """The smaller the start, the nearer deep networks are to the truth; pairs in which a run diverged are left out."""
+    """Check that smaller starts end nearer to the truth in deep networks; pairs in which a run diverged are left out."""
     rises, steps = [], []
     for depth, correlation in comparison.correlations.items():
         if depth > 1:
@@ -176,14 +176,16 @@ def start_checks(comparison: Comparison) -> list[Check]:
 def numbers(comparison: Comparison, settings: Settings) -> dict[str, float]:
     """Correlations by depth and start, without the runs that diverged, and how many did."""
     named = {
-        f"correlation, N = {depth}, σ₀ = {scale:g}": float(np.nanmean(each[i]))
-        for depth, each in comparison.correlations.items()
+        f"correlation, N = {depth}, σ₀ = {scale:g}": float(np.nanmean(correlation[i]))
+        for depth, correlation in comparison.correlations.items()
         for i, scale in enumerate(settings.start_scales)
     }
     return {
         "correlation, max-margin": float(comparison.margin.mean()),
         **named,
-        "runs that diverged": float(sum(int(np.isnan(each).sum()) for each in comparison.correlations.values())),
+        "runs that diverged": float(
+            sum(int(np.isnan(correlation).sum()) for correlation in comparison.correlations.values())
+        ),
     }
 
 
@@ -191,8 +193,8 @@ def on_divergence(comparison: Comparison, settings: Settings) -> str:
     """A sentence on the runs that diverged: which, and how they were counted."""
     lost = {
         f"{int(np.isnan(row).sum())} of {row.size} at N = {depth}, σ₀ = {scale:g}"
-        for depth, each in comparison.correlations.items()
-        for scale, row in zip(settings.start_scales, each, strict=True)
+        for depth, correlation in comparison.correlations.items()
+        for scale, row in zip(settings.start_scales, correlation, strict=True)
         if np.isnan(row).any()
     }
     if not lost:
@@ -228,14 +230,16 @@ def figure(
     """
     scales = np.array(settings.start_scales)
     marks = []
-    for group, (depth, each) in enumerate(comparison.correlations.items()):
-        mean, spread = np.nanmean(each, axis=1), np.nanstd(each, axis=1)
+    for group, (depth, correlation) in enumerate(comparison.correlations.items()):
+        mean, spread = np.nanmean(correlation, axis=1), np.nanstd(correlation, axis=1)
         marks += [
             fig.band(scales, mean - spread, mean + spread, "", group),
             fig.measured(scales, mean, f"N = {depth}", group),
         ]
     marks.append(fig.reference(scales[[0, -1]], [comparison.margin.mean()] * 2, "max-margin"))
-    least = min(float(np.nanmin(each)) for each in (comparison.margin, *comparison.correlations.values()))
+    least = min(
+        float(np.nanmin(correlation)) for correlation in (comparison.margin, *comparison.correlations.values())
+    )
     room = (2 * least - 1.05, 1.02)  # below the curves, for the legend
     panels = [fig.Panel(tuple(marks), "start σ₀", "correlation", x_scale="log", y_limits=room)]
     for group, (depth, run) in enumerate(list(comparison.runs.items())[:3]):
@@ -244,7 +248,7 @@ def figure(
         top = path[:, np.argsort(-path[-1])[:5]]
         lines = tuple(fig.measured(run.steps[:last] / 1000, top[:last, i], "", group) for i in range(5))
         panels.append(fig.Panel(lines, "thousand steps", label, f"N = {depth}, σ₀ = {settings.start_scales[-1]:g}"))
-    best = {depth: np.nanmean(each, axis=1)[-1] for depth, each in comparison.correlations.items()}
+    best = {depth: np.nanmean(correlation, axis=1)[-1] for depth, correlation in comparison.correlations.items()}
     deepest = max(best)
     caption = (
         f"Depth 1 ends near the max-margin separator (correlations {best[1]:.2f} and {comparison.margin.mean():.2f}); "
@@ -254,12 +258,12 @@ def figure(
 
 
 def diagonal(depth: int) -> tuple[models.Diagonal, Start]:
-    """σ = w₊^N − w₋^N from equal weights, so that σ = 0 at the start."""
+    """The model σ = w₊^N − w₋^N and its start from equal weights, so that σ = 0 at the start."""
     model = models.Diagonal(INPUTS, depth, signed=True)
     return model, lambda scale, key: starts.identity(model, scale)
 
 
 def circular(depth: int) -> tuple[models.Circular, Start]:
-    """Circular convolutions and a dense layer, from random normal weights."""
+    """The model of circular convolutions and a dense layer, and its start from random normal weights."""
     model = models.Circular(INPUTS, depth)
     return model, lambda scale, key: starts.circular(model, key, scale)

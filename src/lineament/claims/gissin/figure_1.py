@@ -84,7 +84,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         remarks=(
             "Phases are told at half of a target, not at the f ≥ ¾ of Definition 1. By Definition 1 with s = ¼ and "
             "f = ¾ "
-            + ", ".join(f"{_separate(each):.0%} of the pairs are incremental ({name})" for name, each in strict.items())
+            + ", ".join(f"{_separate(pairs):.0%} of the pairs are incremental ({name})" for name, pairs in strict.items())
             + ".",
         ),
     )  # fmt: skip

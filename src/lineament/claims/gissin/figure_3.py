@@ -68,7 +68,7 @@ def descend(given: Instances, settings: Settings) -> np.ndarray:
     )
     run = train.descend(
         model,
-        ensembles.stack([problems.sensing(*one) for one in data]),
+        ensembles.stack([problems.sensing(*instance) for instance in data]),
         ensembles.Ensemble(start),
         step_size=2 * settings.step_size,  # the library's loss has a half before the mean
         steps=settings.steps,
@@ -82,10 +82,10 @@ def descend(given: Instances, settings: Settings) -> np.ndarray:
 
 def first_chosen(weights: np.ndarray, count: int) -> np.ndarray:
     """The first features whose weight (record, feature) exceeds the threshold; of two at once the larger comes first."""
-    size = np.abs(weights)
-    ever = np.flatnonzero(np.nanmax(size, axis=0) > CHOSEN)
-    when = np.argmax(size[:, ever] > CHOSEN, axis=0)
-    return ever[np.lexsort((-size[when, ever], when))][:count]
+    magnitude = np.abs(weights)
+    ever = np.flatnonzero(np.nanmax(magnitude, axis=0) > CHOSEN)
+    when = np.argmax(magnitude[:, ever] > CHOSEN, axis=0)
+    return ever[np.lexsort((-magnitude[when, ever], when))][:count]
 
 
 def pursued(D: np.ndarray, x: np.ndarray, count: int) -> np.ndarray:

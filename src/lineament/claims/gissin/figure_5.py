@@ -122,12 +122,12 @@ def _low_rank(
 ) -> list[Check]:
     """On the small set: larger rank without a bias, and with one the optimal solution of low rank."""
     small = settings.examples[1]
-    more = stopped[small, False].fifth - stopped[small, True].fifth
+    excess = stopped[small, False].fifth - stopped[small, True].fifth
     late = int(np.sum(~biased.done))
     return [
         at_least(
             "fifth value over the first, without a bias less with one, small set, in standard errors",
-            more.mean() / (more.std(ddof=1) / np.sqrt(more.size)), 3, "three standard errors over repeats",
+            excess.mean() / (excess.std(ddof=1) / np.sqrt(excess.size)), 3, "three standard errors over repeats",
         ),
         at_most(
             "relative error with a bias, small set, trained on, middle run", np.median(further[True].error), RECOVERED,

@@ -20,22 +20,22 @@ def _loss(w: jax.Array, target: jax.Array, depth: jax.Array) -> jax.Array:
 
 
 @jax.jit
-def _update(w: jax.Array, target: jax.Array, step: jax.Array, depth: jax.Array) -> jax.Array:
+def _update(w: jax.Array, target: jax.Array, step_size: jax.Array, depth: jax.Array) -> jax.Array:
     """One step of descent on eq. 2, the change of w, by automatic differentiation."""
     gradient = jnp.vectorize(jax.grad(_loss))(w, target, depth)
-    return -step * gradient
+    return -step_size * gradient
 
 
 @jax.jit
-def _largest(start: jax.Array, target: jax.Array, step: jax.Array, depth: jax.Array, steps: int) -> jax.Array:
+def _largest(start: jax.Array, target: jax.Array, step_size: jax.Array, depth: jax.Array, steps: int) -> jax.Array:
     """The largest σ/σ* seen in a run of descent from σ = start."""
 
-    def one(_: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def advance(_: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         w, most = carry
-        w = w + _update(w, target, step, depth)
+        w = w + _update(w, target, step_size, depth)
         return w, jnp.maximum(most, w**depth / target)
 
-    return jax.lax.fori_loop(0, steps, one, (start ** (1 / depth), start / target))[1]
+    return jax.lax.fori_loop(0, steps, advance, (start ** (1 / depth), start / target))[1]
 
 
 ROUNDING = "rounding of w^N at N = 100, 100 × 1e-16 × 100"
@@ -71,8 +71,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     largest = 10 ** rng.uniform(-1, 1, count)
     target = largest * np.where(rng.uniform(size=count) < 0.5, 1.0, 10 ** rng.uniform(-3, 0, count))
     start = target * np.where(rng.uniform(size=count) < 0.5, 10 ** rng.uniform(-6, 0, count), rng.uniform(0, 1, count))
-    step = largest ** -(2 - 2 / depth) * np.where(rng.uniform(size=count) < 0.5, 1.0, rng.uniform(0, 1, count))
-    overshoot = np.asarray(_largest(*_arrays(start, target, step, depth), steps)) - 1
+    step_size = largest ** -(2 - 2 / depth) * np.where(rng.uniform(size=count) < 0.5, 1.0, rng.uniform(0, 1, count))
+    overshoot = np.asarray(_largest(*_arrays(start, target, step_size, depth), steps)) - 1
 
     ones = np.ones_like(DEPTHS)
     beyond = np.asarray(_largest(*_arrays(0.999 * ones, ones, 1.01 * ones, DEPTHS), 1)) - 1
@@ -144,8 +144,8 @@ def _first_updates(
 
     Targets are (ratio, 1), both values begin at `start`, and the step is c times that of Lemma 1.
     """
-    step, w = c / ratio ** (2 - 2 / depth), start ** (1 / depth)
-    i, j = (np.asarray(_update(*_arrays(w, target, step, depth))) for target in (ratio, np.ones_like(ratio)))
+    step_size, w = c / ratio ** (2 - 2 / depth), start ** (1 / depth)
+    i, j = (np.asarray(_update(*_arrays(w, target, step_size, depth))) for target in (ratio, np.ones_like(ratio)))
     # σ(1) − σ(0) = σ0 ((1 + Δw/w)^N − 1) without cancellation
     grown_i, grown_j = (np.expm1(depth * np.log1p(change / w)) for change in (i, j))
     return i / j / ratio ** (1 / depth), grown_i / grown_j / ratio
@@ -153,10 +153,10 @@ def _first_updates(
 
 def _rates(ratio: np.ndarray) -> list[float]:
     """At each depth, the slope in the step of what parts the ratio of updates of σ/σ* from its first order."""
-    steps, start = 2.0 ** -np.arange(6, 12)[:, None], np.full_like(DEPTHS, 1e-2)
-    columns = np.broadcast_arrays(DEPTHS, ratio, start, steps)
+    step_sizes, start = 2.0 ** -np.arange(6, 12)[:, None], np.full_like(DEPTHS, 1e-2)
+    columns = np.broadcast_arrays(DEPTHS, ratio, start, step_sizes)
     gap = np.abs(_first_updates(*columns)[1] - (1 - start / ratio) / (1 - start))
-    return [slope(steps[:, 0], column)[0] for column in gap.T]
+    return [slope(step_sizes[:, 0], column)[0] for column in gap.T]
 
 
 def _figure() -> fig.Figure:
@@ -168,7 +168,7 @@ def _figure() -> fig.Figure:
         most = np.max(np.asarray(_largest(*_arrays(*columns), 1)), axis=0)
         marks.append(fig.measured(c, most, f"N = {depth:g}", group))
     marks.append(fig.reference([1, 1], [0.99, max(mark.y.max() for mark in marks)], "Lemma 1"))
-    step = fig.Panel(tuple(marks), r"$\eta\,\sigma_1^{*\,2-2/N}$", "largest σ/σ* after a step", "overshoot")
+    overshoot = fig.Panel(tuple(marks), r"$\eta\,\sigma_1^{*\,2-2/N}$", "largest σ/σ* after a step", "overshoot")
 
     r, line = 4.0, np.geomspace(2, 100, 60)
     weights, values = _first_updates(*np.broadcast_arrays(DEPTHS, r, 1e-4, 0.01))
@@ -189,7 +189,7 @@ def _figure() -> fig.Figure:
     marks.append(fig.theory(first, (1 - first / r) / (1 - first), "(1 − rᵢ)/(1 − rⱼ)"))
     by_start = fig.Panel(tuple(marks), "σ₀ / σⱼ*", "ratio of first updates of σ/σ*", "r = 4", "log", y_limits=(0, 14))
     return fig.Figure(
-        (step, by_depth, by_start),
+        (overshoot, by_depth, by_start),
         "Steps up to the lemma's never overshoot and larger ones do; from a small start the first update of σ/σ* is "
         f"the same for large and small values at every depth (ratio {values.max():.2f}, all three lines on one another), "
         "and the printed factor is that of the weights.",

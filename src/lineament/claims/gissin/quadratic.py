@@ -55,7 +55,7 @@ def spectrum(W: np.ndarray) -> np.ndarray:
 
 
 def descend(rng: np.random.Generator, settings: Settings, count: int, bias: bool, further: bool = False) -> Run:
-    """Gradient descent as in the paper on `count` examples: orthogonal W, and b at the mean of the labels.
+    """Train by gradient descent as in the paper on `count` examples: orthogonal W, and b at the mean of the labels.
 
     It ends at the authors' stop, or `further` down.
     """

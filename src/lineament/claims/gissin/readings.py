@@ -30,8 +30,8 @@ def overlaps(curves: ArrayLike, goals: ArrayLike, share: float = 0.5) -> np.ndar
     """
     curves, goals = np.asarray(curves, float), np.asarray(goals, float)
     place = np.arange(len(curves))
-    found = []
+    shares = []
     for i in range(len(goals) - 1):
         when = crossing(place, curves[:, i], share * goals[i])
-        found.append(np.nan if np.isnan(when) else np.interp(when, place, curves[:, i + 1]) / goals[i + 1])
-    return np.array(found)
+        shares.append(np.nan if np.isnan(when) else np.interp(when, place, curves[:, i + 1]) / goals[i + 1])
+    return np.array(shares)

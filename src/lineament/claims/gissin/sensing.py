@@ -73,16 +73,16 @@ def measurements(rng: np.random.Generator, settings: Settings, count: int) -> en
 
 
 def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: jax.Array | None) -> Run:
-    """Gradient descent as in the paper, from Gaussian layers, or without a key from the identity of Theorem 4."""
+    """Train by descent as in the paper, from Gaussian layers, or without a key from the identity of Theorem 4."""
     model = models.DeepLinear((settings.dimension,) * (depth + 1))
 
     def layers(key_: jax.Array) -> models.Layers:
-        made = (
+        drawn = (
             starts.identity(model, settings.start_scale)
             if key is None
             else starts.gaussian(model, key_, start_scale=settings.start_scale)
         )
-        return tuple(layer.astype(jnp.float32) for layer in made)
+        return tuple(layer.astype(jnp.float32) for layer in drawn)
 
     keys = jax.random.split(jax.random.key(0) if key is None else key, settings.repeats)
     start = ensembles.ensemble(layers, keys)
@@ -99,5 +99,5 @@ def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: ja
     W = np.asarray(jax.vmap(model.end_to_end)(run.final.stacked), float)
     target = np.diag(np.r_[VALUES, np.zeros(settings.dimension - len(VALUES))])
     error = np.sum((W - target) ** 2, axis=(1, 2)) / np.sum(VALUES**2)
-    done = run.loss.values[:, -1] <= 1.001 * settings.stop / 2  # in single precision
-    return Run(run.step.values, run.top.values, run.modes.values, error, done)
+    finished = run.loss.values[:, -1] <= 1.001 * settings.stop / 2  # in single precision
+    return Run(run.step.values, run.top.values, run.modes.values, error, finished)

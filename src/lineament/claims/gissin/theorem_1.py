@@ -93,15 +93,15 @@ def _printed_gap(rng: np.random.Generator, count: int) -> float:
     target = 10 ** rng.uniform(-1, 1, count)
     start = target * 10 ** rng.uniform(-8, -0.1, count)
     t1 = rng.uniform(0, 5, count)
-    one = target + (start - target) * np.exp(-t1)
+    depth_one = target + (start - target) * np.exp(-t1)
     t2 = t1 / target
-    two = start * target * np.exp(target * t2) / (start * np.expm1(target * t2) + target)
+    depth_two = start * target * np.exp(target * t2) / (start * np.expm1(target * t2) + target)
     value = start + rng.uniform(0.01, 0.99, count) * (target - start)
     infinite = np.log(value * (target - start) / (start * (target - value))) / target**2
     infinite += (1 / start - 1 / value) / target
     gaps = (
-        modes.trajectory(t1, target, start, 1) / one - 1,
-        modes.trajectory(t2, target, start, 2) / two - 1,
+        modes.trajectory(t1, target, start, 1) / depth_one - 1,
+        modes.trajectory(t2, target, start, 2) / depth_two - 1,
         modes.time_to(value, target, start, np.inf) / infinite - 1,
     )
     return float(np.max(np.abs(gaps)))
@@ -111,8 +111,8 @@ def _figure(ratio: np.ndarray, depth: np.ndarray, gap: np.ndarray) -> fig.Figure
     families = (("N < 2", depth < 2), ("N = 2", depth == 2), ("2 < N < ∞", (depth > 2) & (depth < np.inf)),
                 ("N = ∞", np.isinf(depth)))  # fmt: skip
     marks = [
-        fig.points(ratio[those], np.maximum(gap[those], 1e-17), label, group)
-        for group, (label, those) in enumerate(families)
+        fig.points(ratio[members], np.maximum(gap[members], 1e-17), label, group)
+        for group, (label, members) in enumerate(families)
     ]
     bar = fig.reference([1e-12, 10], [BAR, BAR], "bar")
     panel = fig.Panel(

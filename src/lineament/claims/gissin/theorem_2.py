@@ -53,8 +53,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     exact = phases.log_threshold(depth, ratio, s, f)
     low, high = phase_bounds.log_bounds_corrected(depth, ratio, s, f)
     covered = (depth == 2) | (depth >= 3)
-    those = tuple(column[covered] for column in (depth, ratio, s, f))
-    printed_low, printed_high = phase_bounds.log_bounds(*those)
+    arguments = tuple(column[covered] for column in (depth, ratio, s, f))
+    printed_low, printed_high = phase_bounds.log_bounds(*arguments)
     excess = exact[covered] - printed_high
     broken = excess > -ROUNDING
     value, bound = phases.threshold(*SIMPLE), np.exp(phase_bounds.log_bounds(*SIMPLE)[1])
@@ -75,9 +75,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "exact threshold at N = 3, r = 2, s = 0.2, f = 0.8": float(value),
             "printed upper bound there": float(bound),
             "largest factor by which the printed bound is passed": float(np.exp(excess.max())),
-            "share of settings with N ≥ 3 where it is passed": float(np.mean(broken[those[0] >= 3])),
+            "share of settings with N ≥ 3 where it is passed": float(np.mean(broken[arguments[0] >= 3])),
             "depth up to which it is passed, as s → ¼ and f → ¾": _deepest(),
-            "largest f where it is passed": float(np.max(those[3][broken], initial=0.0)),
+            "largest f where it is passed": float(np.max(arguments[3][broken], initial=0.0)),
         },
         protocol={
             "depth": "2, 3, 4, infinity and real numbers from 2 to 1000",
@@ -189,10 +189,10 @@ def _deepest() -> float:
 
 def _bounds_figure() -> fig.Figure:
     """The threshold between its bounds against r − 1, and by how much the printed upper bound is passed."""
-    ratio, found = 1 + np.geomspace(0.03, 100, 200), 1 + np.geomspace(0.03, 100, 14)
+    ratio, probed = 1 + np.geomspace(0.03, 100, 200), 1 + np.geomspace(0.03, 100, 14)
     s, f, panels = 0.2, 0.8, []
     for depth, limits in ((2.0, (-42, 1)), (3.0, (-8, 0.1))):
-        searched = _search(*np.broadcast_arrays(depth, found, s, f)) / np.log(10)
+        searched = _search(*np.broadcast_arrays(depth, probed, s, f)) / np.log(10)
         exact, *curves = (
             curve / np.log(10)
             for curve in (
@@ -203,7 +203,7 @@ def _bounds_figure() -> fig.Figure:
         )
         low, high, printed_low, printed_high = (np.maximum(curve, 2 * limits[0]) for curve in curves)
         marks = (
-            fig.points(found - 1, searched, "by integration", 1),
+            fig.points(probed - 1, searched, "by integration", 1),
             fig.theory(ratio - 1, exact, "exact"),
             fig.band(ratio - 1, low, high, "corrected bounds", 0),
             fig.reference(ratio - 1, printed_low, "printed bounds"),

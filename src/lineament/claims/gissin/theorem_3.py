@@ -145,10 +145,12 @@ def _confirm(rng: np.random.Generator, count: int) -> tuple[int, int, int, tuple
     about[:, 0] = np.maximum(about[:, 0], np.sqrt(top * high[first, column]))  # the window may be narrower still
     sweep = phase_descent.threshold_descent(**DRAWN) * np.geomspace(0.04, 4, 160)
     start = np.concatenate([np.ravel(about), np.sqrt(bottom * top)[gap], sweep])
-    which = np.concatenate([np.repeat(column, ASIDE.size), gap])
+    draws = np.concatenate([np.repeat(column, ASIDE.size), gap])
     columns = zip((ratio, s, f, c * share / ratio), (1.5, 0.2, 0.8, DRAWN["c"] / DRAWN["ratio"]), strict=True)
-    found, slower = _descend(start, *(np.concatenate([x[which], np.full(sweep.size, drawn)]) for x, drawn in columns))
-    near, inside, shown = np.split(found, [about.size, about.size + gap.size])
+    incremental, slower = _descend(
+        start, *(np.concatenate([x[draws], np.full(sweep.size, drawn)]) for x, drawn in columns)
+    )
+    near, inside, shown = np.split(incremental, [about.size, about.size + gap.size])
     wrong = np.sum(near.reshape(about.shape) != (ASIDE < 0))
     return int(wrong), int(np.sum(inside)), gap.size, (sweep, shown, slower[-sweep.size :])
 

@@ -113,12 +113,12 @@ def _targets(rng: np.random.Generator, members: int, d: int) -> tuple[np.ndarray
     return np.einsum("mij,mj,mkj->mik", Q, spectra, Q), spectra
 
 
-def _flow(each: list[problems.QuadraticPopulation], start: tuple[np.ndarray, ...], time: np.ndarray) -> Course:
+def _flow(members: list[problems.QuadraticPopulation], start: tuple[np.ndarray, ...], time: np.ndarray) -> Course:
     """Gradient flow of every member, from the given W and, where there is one, b."""
-    model = models.Quadratic(each[0].shape[1], bias=len(start) == 2)
+    model = models.Quadratic(members[0].shape[1], bias=len(start) == 2)
     begin = ensembles.Ensemble(tuple(map(jnp.asarray, start)))
     run = train.flow(
-        model, ensembles.stack(each), begin, times=time, record=(WEIGHTS, BIAS), rtol=1e-10, tolerance=0.0
+        model, ensembles.stack(members), begin, times=time, record=(WEIGHTS, BIAS), rtol=1e-10, tolerance=0.0
     )
     return Course(spectrum(run.weights.values), run.bias.values)
 
@@ -133,9 +133,9 @@ def _coupled(
     """The coupled modes of every member; `biases` are those at the start and the target."""
     begin, goal = ([None] * len(first), np.zeros(len(first))) if biases is None else biases
     rows = zip(spectra, first, begin, goal, strict=True)
-    each = [quadratic.trajectory(time, s, s0, bias=b, bias_target=b_, bias_rate=rate) for s, s0, b, b_ in rows]
-    values = np.sort(np.stack([course.values for course in each]), axis=-1)[..., ::-1]
-    return Course(values, np.stack([course.bias for course in each]))
+    courses = [quadratic.trajectory(time, s, s0, bias=b, bias_target=b_, bias_rate=rate) for s, s0, b, b_ in rows]
+    values = np.sort(np.stack([course.values for course in courses]), axis=-1)[..., ::-1]
+    return Course(values, np.stack([course.bias for course in courses]))
 
 
 def _gap(measured: np.ndarray, forecast: np.ndarray) -> float:

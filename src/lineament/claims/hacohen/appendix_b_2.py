@@ -111,13 +111,13 @@ def _over_examples(rng: np.random.Generator, settings: Settings) -> tuple[np.nda
     mirrored = 0.0
     for law in range(len(LAWS)):
         for index in range(settings.networks):
-            net = _paired(rng, settings.width, settings.inputs)
+            network = _paired(rng, settings.width, settings.inputs)
             X, y = _data(rng, settings.examples[-1], settings.inputs, law)
             for i, n in enumerate(settings.examples):
-                errors[:, law, i, index] = _errors(net, X[:n], y[:n])
-            some = X[: settings.mirrored]
-            both = np.concatenate([some, -some])
-            mirrored = max(mirrored, _errors(net, both, rng.choice([-1.0, 1.0], len(both)))[0])
+                errors[:, law, i, index] = _errors(network, X[:n], y[:n])
+            originals = X[: settings.mirrored]
+            mirror_images = np.concatenate([originals, -originals])
+            mirrored = max(mirrored, _errors(network, mirror_images, rng.choice([-1.0, 1.0], len(mirror_images)))[0])
     return errors, mirrored
 
 
@@ -154,13 +154,13 @@ def _forms(W: np.ndarray, a: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[
     return -MU * (drift / 4 - sums), -MU / 2 * (drift - sums)
 
 
-def _errors(net: Network, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+def _errors(network: Network, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Relative errors of the corrected update (the library's) and the printed one."""
-    update = -MU * _gradient(net.W, net.a, X, y)
-    corrected = pc_bias.paired_relu_update(net.W, net.a, X, y, MU)
-    printed = _forms(net.W, net.a, X, y)[1]
-    size = np.linalg.norm(update)
-    return float(np.linalg.norm(corrected - update) / size), float(np.linalg.norm(printed - update) / size)
+    update = -MU * _gradient(network.W, network.a, X, y)
+    corrected = pc_bias.paired_relu_update(network.W, network.a, X, y, MU)
+    printed = _forms(network.W, network.a, X, y)[1]
+    norm = np.linalg.norm(update)
+    return float(np.linalg.norm(corrected - update) / norm), float(np.linalg.norm(printed - update) / norm)
 
 
 class Later(NamedTuple):
@@ -171,15 +171,15 @@ class Later(NamedTuple):
 
 
 def _onwards(rng: np.random.Generator, settings: Settings) -> Later:
-    net = _paired(rng, settings.width, settings.inputs)
+    network = _paired(rng, settings.width, settings.inputs)
     X, y = _data(rng, 4096, settings.inputs, 0)
-    W, errors, losses = net.W, [], []
-    step_size = 0.5 / (np.linalg.norm(X, 2) ** 2 * np.sum(net.a**2))
+    W, errors, losses = network.W, [], []
+    step_size = 0.5 / (np.linalg.norm(X, 2) ** 2 * np.sum(network.a**2))
     for _ in range(settings.later):
-        gradient = _gradient(W, net.a, X, y)
-        form = _forms(W, net.a, X, y)[0]
+        gradient = _gradient(W, network.a, X, y)
+        form = _forms(W, network.a, X, y)[0]
         errors.append(np.linalg.norm(form + MU * gradient) / np.linalg.norm(gradient))
-        losses.append(0.5 * np.mean((np.maximum(X @ W.T, 0) @ net.a - y) ** 2))
+        losses.append(0.5 * np.mean((np.maximum(X @ W.T, 0) @ network.a - y) ** 2))
         W = W - step_size * gradient
     excess = np.array(losses) - min(losses)
     return Later(np.array(errors), excess / excess[0])

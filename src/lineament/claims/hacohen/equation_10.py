@@ -95,7 +95,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "network": f"linear, two layers, m = {settings.grid.widths[0]} … {settings.grid.widths[-1]}; one layer; "
             "two and five layers that begin as infinitely wide ones do",
             "data": f"q = {settings.inputs}, K = {settings.outputs}, eigenvalues 1 … {settings.least:g}, optima of "
-            f"norm {', '.join(f'{size:g}' for size in settings.norms)}",
+            f"norm {', '.join(f'{norm:g}' for norm in settings.norms)}",
             "loss": "square loss",
             "start": "Definition 3",
             "step size": "0.25/(L(1 + |Wopt|²)^½)",
@@ -133,7 +133,7 @@ def _numbers(wide: Wide, data: Moments, settings: Settings) -> dict[str, float]:
     alpha, beta = pc_bias.scale_means((q, 10**6, K), pc_bias.glorot_variances((q, 10**6, K)))
     peak = AT[np.argmax(np.sqrt(np.mean(wide.gap[-1, -1] ** 2, axis=0)))]
     gaps = zip(settings.norms, wide.worst, strict=True)
-    return {f"gap at m = {wide.widths[-1]}, |Wopt| = {size:g}": float(gap[-1]) for size, gap in gaps} | {
+    return {f"gap at m = {wide.widths[-1]}, |Wopt| = {norm:g}": float(gap[-1]) for norm, gap in gaps} | {
         "step of the largest gap, |Wopt| = 3": float(peak),
         "rate over μd under Glorot's start, L = 2, wide": float(np.sum(alpha * beta)),
         "late rate over μLd of the slowest component, |Wopt| = 3": _late_rate(wide, data, settings.norms[-1]),
@@ -148,8 +148,8 @@ def _one_layer(rng: np.random.Generator, data: Moments) -> tuple[float, float]:
     maps = run.end_to_end.values[0]
     moment = data.direction * data.d
     forecast = pc_bias.convergence(np.arange(STEPS + 1), data.d, start, moment, step_size, 1.0)
-    size = np.linalg.norm(start - data.direction)
-    gap = lambda run, theory: float(np.linalg.norm(run - theory, axis=(1, 2)).max() / size)  # noqa: E731
+    distance = np.linalg.norm(start - data.direction)
+    gap = lambda run, theory: float(np.linalg.norm(run - theory, axis=(1, 2)).max() / distance)  # noqa: E731
     return gap(maps, forecast), gap(maps[1:], forecast[:-1])
 
 
@@ -170,7 +170,7 @@ def _widths(rng: np.random.Generator, data: Moments, settings: Settings) -> Wide
 def _departure(rng: np.random.Generator, data: Moments, depth: int, norms: np.ndarray) -> np.ndarray:
     """The largest gap to eq. 10 over time, from the start of an infinitely wide network; steps small, as in flow."""
     layers = limit_start(rng, len(data.d), len(data.direction), depth)
-    members = [Member(layers, float(size), steady_step(size, depth) / FINER) for size in norms]
+    members = [Member(layers, float(norm), steady_step(norm, depth) / FINER) for norm in norms]
     run = train_all(data, members, FINER * STEPS, FINER * AT, ("end_to_end",))
     gaps = []
     for maps, member in zip(run.end_to_end.values, members, strict=True):
@@ -193,7 +193,7 @@ def _rates(rng: np.random.Generator, data: Moments, settings: Settings) -> np.nd
     rates = []
     for depth in settings.depths:
         starts = [wide_start(rng, q, K, settings.width, depth) for _ in range(count)]
-        layers = tuple(jnp.asarray(np.stack(each)) for each in zip(*starts, strict=True))
+        layers = tuple(jnp.asarray(np.stack(copies)) for copies in zip(*starts, strict=True))
         unit, maps = descended(layers, inputs, outputs, jnp.array([0.0, 1e-6]))
         before, moved = np.asarray(maps)[:, 0], np.asarray(maps[:, 1] - maps[:, 0]) / (1e-6 * unit[:, None, None])
         pull = (best - before) * data.d
@@ -220,8 +220,8 @@ def _figure(
     """Components over time for a small and a large optimum; the gap against the width and against the norm."""
     panels = []
     for i in (1, 2):
-        size, run = settings.norms[i], wide.maps[i, -1, 0]
-        best, step_size = size * data.direction, steady_step(size, 2)
+        norm, run = settings.norms[i], wide.maps[i, -1, 0]
+        best, step_size = norm * data.direction, steady_step(norm, 2)
         forecast = pc_bias.convergence(AT, data.d, run[0], best * data.d, step_size, 2)
         marks = []
         for group, j in enumerate((0, 3, 7)):
@@ -229,7 +229,7 @@ def _figure(
                 fig.measured(AT, _share(run, best, j), f"j = {j + 1}", group),
                 fig.theory(AT, _share(forecast, best, j), "eq. 10"),
             ]
-        title = f"m = {wide.widths[-1]}, |Wopt| = {size:g}"
+        title = f"m = {wide.widths[-1]}, |Wopt| = {norm:g}"
         panels.append(
             fig.Panel(tuple(marks), "step s", "|wⱼ − opt| / |opt|", title, y_scale="log", y_limits=(3e-5, 3))
         )

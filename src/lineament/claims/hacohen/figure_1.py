@@ -47,13 +47,13 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     everything is measured on small mammals, and drawn on patches of photographs with the components of small mammals.
     """
     task = images(settings.data, key)
-    found, kept = [], {}
+    filters, kept = [], {}
     for grey in settings.grey:
         shown = _grey(task) if grey else task
         components = data.fit(shown.X)
         kept[grey] = _kept(shown.tests, components.project(shown.tests, settings.components), components.mean)
-        found += [_filtered(shown, components, settings.components, cutoff, grey) for cutoff in settings.cutoffs]
-    best = max(found, key=lambda one: one.alike.mean())
+        filters += [_filtered(shown, components, settings.components, cutoff, grey) for cutoff in settings.cutoffs]
+    best = max(filters, key=lambda filtered: filtered.alike.mean())
     return Evidence(
         checks=[
             at_least(
@@ -66,7 +66,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                 "four fifths, set before these runs; the components keep the most that is possible",
             ),
         ],
-        numbers=_numbers(found, kept),
+        numbers=_numbers(filters, kept),
         settings=task.sizes | {"best cut-off, cycles per image": best.cutoff, "best in grey": best.grey},
         protocol={
             "data": task.name,
@@ -92,8 +92,8 @@ def _low_passed(rows: np.ndarray, task: Task, cutoff: float) -> np.ndarray:
 
 def _kept(rows: np.ndarray, left: np.ndarray, mean: np.ndarray) -> float:
     """The share of the variance about the mean image that is kept."""
-    about, rest = rows - mean.astype(np.float32), rows - left
-    return float(1 - np.sum(rest**2) / np.sum(about**2))
+    about, residual = rows - mean.astype(np.float32), rows - left
+    return float(1 - np.sum(residual**2) / np.sum(about**2))
 
 
 def _filtered(task: Task, components: data.Components, count: int, cutoff: float, grey: bool) -> Filtered:
@@ -103,14 +103,14 @@ def _filtered(task: Task, components: data.Components, count: int, cutoff: float
     return Filtered(cutoff, grey, alike, _kept(task.tests, low, components.mean))
 
 
-def _numbers(found: list[Filtered], kept: dict[bool, float]) -> dict[str, float]:
+def _numbers(filters: list[Filtered], kept: dict[bool, float]) -> dict[str, float]:
     numbers = {f"variance kept by the components{', grey' if grey else ''}": share for grey, share in kept.items()}
-    for one in found:
-        name = f"cut-off {one.cutoff:g}{', grey' if one.grey else ''}"
+    for filtered in filters:
+        name = f"cut-off {filtered.cutoff:g}{', grey' if filtered.grey else ''}"
         numbers |= {
-            f"{name}: mean correlation": float(one.alike.mean()),
-            f"{name}: correlation at the lowest decile": float(np.quantile(one.alike, 0.1)),
-            f"{name}: variance kept": one.kept,
+            f"{name}: mean correlation": float(filtered.alike.mean()),
+            f"{name}: correlation at the lowest decile": float(np.quantile(filtered.alike, 0.1)),
+            f"{name}: variance kept": filtered.kept,
         }
     return numbers
 

@@ -76,10 +76,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     judged by the measure that favours it.
     """
     task = tasks.prepared(data.load("digits")) if settings.data == "digits" else tasks.real(settings.data)
-    found = {case.name: _times(settings, case, task, key) for case in settings.cases}
-    few, many = (found[name].ratios["common level"] for name in ("n ≤ q", "n > q"))
+    times = {case.name: _times(settings, case, task, key) for case in settings.cases}
+    few, many = (times[name].ratios["common level"] for name in ("n ≤ q", "n > q"))
     nearest = min(
-        (found["n > q"].ratios[measure][1] for measure in MEASURES), key=lambda ratio: abs(np.log(max(ratio, 1e-9)))
+        (times["n > q"].ratios[measure][1] for measure in MEASURES), key=lambda ratio: abs(np.log(max(ratio, 1e-9)))
     )
     return Evidence(
         checks=[
@@ -92,10 +92,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         correction=r"\Sigma_{xx}=I,\ n\le q\ \Rightarrow\ \frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}=1;\qquad "
         r"n>q\ \Rightarrow\ 1<\left(\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}\right)_{\mathrm{white}}<"
         r"\left(\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}\right)_{\mathrm{raw}}",
-        numbers=_numbers(found),
+        numbers=_numbers(times),
         settings=task.sizes,
         protocol=_protocol(settings, task),
-        figure=_figure(found),
+        figure=_figure(times),
     )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def _times(settings: Settings, case: Case, task: Task, key: jax.Array) -> Times:
         precision=settings.precision,
     )
     slices = by_epochs.cell_slices(4, settings.networks)
-    curves = [np.mean(history.predictions[some] == y, axis=(0, 2)) for some, y in zip(slices, truth, strict=True)]
+    curves = [np.mean(history.predictions[cell] == y, axis=(0, 2)) for cell, y in zip(slices, truth, strict=True)]
     chance = float(np.bincount(labels).max() / len(labels))
     ratios = {}
     for measure in MEASURES:
@@ -137,15 +137,15 @@ def _times(settings: Settings, case: Case, task: Task, key: jax.Array) -> Times:
     return Times(case, history.epochs, dict(zip(NAMES, curves, strict=True)), ratios)
 
 
-def _numbers(found: dict[str, Times]) -> dict[str, float]:
+def _numbers(times_of: dict[str, Times]) -> dict[str, float]:
     numbers = {}
-    for name, one in found.items():
-        for measure, (raw, white) in one.ratios.items():
+    for name, times in times_of.items():
+        for measure, (raw, white) in times.ratios.items():
             numbers |= {
                 f"{name}, {measure}: shuffled over real": raw,
                 f"{name}, {measure}: shuffled over real, whitened": white,
             }
-        numbers |= {f"{name}: last accuracy, {label}": float(curve[-1]) for label, curve in one.curves.items()}
+        numbers |= {f"{name}: last accuracy, {label}": float(curve[-1]) for label, curve in times.curves.items()}
     return numbers
 
 
@@ -163,17 +163,17 @@ def _protocol(settings: Settings, task: Task) -> dict[str, str]:
     }
 
 
-def _figure(found: dict[str, Times]) -> fig.Figure:
+def _figure(times_of: dict[str, Times]) -> fig.Figure:
     panels = []
-    for name, one in found.items():
-        shown = np.unique(np.geomspace(1, len(one.epochs), 100).astype(int)) - 1
+    for name, times in times_of.items():
+        shown = np.unique(np.geomspace(1, len(times.epochs), 100).astype(int)) - 1
         for pair, title in ((NAMES[:2], "original"), (NAMES[2:], "whitened")):
             marks = tuple(
-                fig.measured(one.epochs[shown], one.curves[label][shown], f"{kind} labels", i)
+                fig.measured(times.epochs[shown], times.curves[label][shown], f"{kind} labels", i)
                 for i, (label, kind) in enumerate(zip(pair, NAMES[:2], strict=True))
             )
             panels.append(fig.Panel(marks, "epoch", "training accuracy", f"{name}, {title}", x_scale="log"))
-    ratios = {name: one.ratios["common level"] for name, one in found.items()}
+    ratios = {name: times.ratios["common level"] for name, times in times_of.items()}
     words = "; ".join(
         f"{name}: {raw:.1f} times as long, whitened {white:.1f}" for name, (raw, white) in ratios.items()
     )

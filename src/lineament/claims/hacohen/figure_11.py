@@ -109,10 +109,10 @@ def _curves(
         precision=settings.precision,
     )
     slices = by_epochs.cell_slices(len(labels), settings.networks)
-    whole = ~np.any([history.diverged[some] for some in slices], axis=0)
+    whole = ~np.any([history.diverged[cell] for cell in slices], axis=0)
     curves = {}
-    for (name, truth), some in zip(labels.items(), slices, strict=True):
-        right = history.predictions[some][whole] == truth
+    for (name, truth), cell in zip(labels.items(), slices, strict=True):
+        right = history.predictions[cell][whole] == truth
         curves[name] = np.mean([right[..., truth == k].mean(axis=2) for k in np.unique(truth)], axis=0)
     return history.epochs, curves
 

@@ -137,7 +137,7 @@ def _first(steps: np.ndarray, curves: np.ndarray, level: float) -> np.ndarray:
 def _ratios(settings: Settings, task: Task, runs: Runs) -> tuple[dict[str, np.ndarray], list[int]]:
     """For each network the mean logarithm of the ratio of steps, by kind; and the best step size of each start."""
     chance, shares = 1 / task.classes, settings.levels
-    found: dict[str, np.ndarray] = {}
+    ratios: dict[str, np.ndarray] = {}
     best = [0, 0]
     for name, curves in (("training accuracy", runs.train), ("test accuracy", runs.test)):
         top = curves.mean(axis=2).max(axis=-1)  # (start, step size)
@@ -146,13 +146,13 @@ def _ratios(settings: Settings, task: Task, runs: Runs) -> tuple[dict[str, np.nd
             levels = [chance + share * (top[:, i].min() - chance) for share in shares]
             steps = np.stack([_first(runs.steps, curves[:, i], level) for level in levels])  # (level, start, network)
             equal.append(np.log(steps[:, 0] / steps[:, 1]))
-        found[f"{name}, equal step"] = np.nanmean(np.concatenate(equal), axis=0)
+        ratios[f"{name}, equal step"] = np.nanmean(np.concatenate(equal), axis=0)
         goal = [chance + share * (top.max(axis=1).min() - chance) for share in shares]
         needed = np.stack([_first(runs.steps, curves, level) for level in goal])  # (level, start, step size, network)
         slow = np.exp(np.log(needed).mean(axis=(0, 3)))  # not-a-number where a network never comes there
         best = [int(np.nanargmin(slow[i])) if np.isfinite(slow[i]).any() else 0 for i in (0, 1)]
-        found[f"{name}, each at its best step"] = np.log(needed[:, 0, best[0]] / needed[:, 1, best[1]]).mean(axis=0)
-    return found, best
+        ratios[f"{name}, each at its best step"] = np.log(needed[:, 0, best[0]] / needed[:, 1, best[1]]).mean(axis=0)
+    return ratios, best
 
 
 def _checks(ratios: dict[str, np.ndarray], runs: Runs, best: list[int], images: int) -> list[Check]:

@@ -35,25 +35,25 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     """
     points, plane = sample(settings.training.points, key), grid(settings.across)
     history = train(settings.training, points, key, settings.shown, normalised(plane.points, points.points))
-    said = history.predictions[~history.diverged]  # (network, epoch, point)
+    predictions = history.predictions[~history.diverged]  # (network, epoch, point)
     partial = data.partial_labels(plane.points)
-    agreement = np.stack([np.mean(said == waves, axis=2) for waves in partial], axis=2)  # (network, epoch, j)
+    agreement = np.stack([np.mean(predictions == waves, axis=2) for waves in partial], axis=2)  # (network, epoch, j)
     best = agreement.argmax(axis=2).astype(float)
-    steps = np.diff(best, axis=1)
+    rises = np.diff(best, axis=1)
     return Evidence(
         checks=[
             at_least(
                 "least rise of the best number of waves from one epoch to the next, in standard errors",
-                min(readings.in_errors(step) if np.ptp(step) else float(step[0]) for step in steps.T),
+                min(readings.in_errors(rise) if np.ptp(rise) else float(rise[0]) for rise in rises.T),
                 -readings.ERRORS,
                 "does not fall by two standard errors over networks",
             ),
             readings.shown("rise of the best number of waves over the run", best[:, -1] - best[:, 0], 1.0),
         ],
         numbers=_numbers(settings.shown, agreement, best),
-        settings={"networks that did not diverge": len(said)},
+        settings={"networks that did not diverge": len(predictions)},
         protocol=protocol(settings.training) | {"measure": "agreement with the first j waves on a grid"},
-        figure=_figure(settings, points, plane, said[0], agreement, best),
+        figure=_figure(settings, points, plane, predictions[0], agreement, best),
     )
 
 
@@ -83,15 +83,15 @@ def _numbers(shown: tuple[int, ...], agreement: np.ndarray, best: np.ndarray) ->
 
 
 def _figure(
-    settings: Settings, points: Sample, plane: Grid, said: np.ndarray, agreement: np.ndarray, best: np.ndarray
+    settings: Settings, points: Sample, plane: Grid, predictions: np.ndarray, agreement: np.ndarray, best: np.ndarray
 ) -> fig.Figure:
     truth = data.partial_labels(plane.points)[-1].reshape(plane.y.size, -1)
     pictures = [
-        fig.Panel((fig.image(_picture(one.reshape(truth.shape), truth), f"epoch {epoch}: j = {j:.0f}"),))
-        for epoch, one, j in zip(settings.shown, said, best[0], strict=True)
+        fig.Panel((fig.image(_picture(predicted.reshape(truth.shape), truth), f"epoch {epoch}: j = {j:.0f}"),))
+        for epoch, predicted, j in zip(settings.shown, predictions, best[0], strict=True)
     ]
     above = points.labels == 1
-    classes = tuple(_scatter(points.points[some], group) for group, some in ((0, above), (1, ~above)))
+    classes = tuple(_scatter(points.points[chosen], group) for group, chosen in ((0, above), (1, ~above)))
     first = [fig.Panel(classes, "z", "second coordinate", "data")]
     for j in (0, 1):
         marks = (_scatter(points.points[points.critical == j], 2),)
@@ -108,12 +108,12 @@ def _figure(
     return fig.Figure((*first, *pictures), caption, 4)
 
 
-def _picture(said: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def _picture(predictions: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """The predicted classes as light and dark, the true boundary as a black line."""
     edge = np.zeros(truth.shape, bool)
     edge[:-1] |= truth[:-1] != truth[1:]
     edge[:, :-1] |= truth[:, :-1] != truth[:, 1:]
-    return np.where(edge, 0.0, np.where(said == 1, 0.55, 0.95))
+    return np.where(edge, 0.0, np.where(predictions == 1, 0.55, 0.95))
 
 
 def _scatter(points: np.ndarray, group: int) -> fig.Mark:

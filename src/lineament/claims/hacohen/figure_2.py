@@ -62,11 +62,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             *(
                 at_least(
                     f"rank correlation of j with the spread left, {name}, lower end",
-                    one.spearman_interval[0],
+                    constancy.spearman_interval[0],
                     0.0,
                     bar,
                 )
-                for name, one in orders.items()
+                for name, constancy in orders.items()
             ),
             at_most(
                 "gap of the linear spread to eq. 10, over the first spread",
@@ -75,7 +75,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                 "double precision over 1000 steps",
             ),
         ],
-        numbers={f"rank correlation, {name}": one.spearman for name, one in orders.items()}
+        numbers={f"rank correlation, {name}": constancy.spearman for name, constancy in orders.items()}
         | {
             f"spread left, {name}, j = {j}": float(share[j - 1])
             for name, share in shares.items()

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import models, problems, train
+from ...core.precision import products
 from ...data import tasks
 from ...data.tasks import Task
 from ...evidence import Check, Evidence, at_most
@@ -77,7 +78,7 @@ class Cell(NamedTuple):
 
     @property
     def best(self) -> int:
-        """The first record whose test accuracy cannot be told from the highest."""
+        """The first record whose test accuracy is not clearly below the highest."""
         return readings.first_best(self.accuracy)
 
     @property
@@ -87,7 +88,7 @@ class Cell(NamedTuple):
         return f"{loss}{self.start}, dropout {self.dropout:g}, step {self.step_size:g}"
 
     def off(self, side: int) -> np.ndarray:
-        """By layer, how far the mean diagonal lay from its mean at most, up to the best record."""
+        """By layer, the largest distance of the mean diagonal from its mean, up to the best record."""
         return np.abs(self.summary[:, : self.best + 1, side, :, 0].mean(axis=0) - 1).max(axis=0)
 
     def moved(self, side: int, layer: int) -> np.ndarray:
@@ -227,11 +228,13 @@ def _run(
     )
     accuracy = history.accuracy(task.test_labels, slice(len(task.X), None))
     cells = []
-    for (law, step_size), some in zip(grid, by_epochs.cell_slices(len(grid), settings.networks), strict=True):
+    for (law, step_size), cell in zip(grid, by_epochs.cell_slices(len(grid), settings.networks), strict=True):
         variances = (pc_bias.isometric_variances if law == "Definition 3" else pc_bias.glorot_variances)(net.widths)
         means = np.stack(pc_bias.scale_means(net.widths, variances))[..., None]  # (side, layer, 1)
-        found = history.records["summary"][some] / means
-        cells.append(Cell(loss, law, dropout, step_size, found, accuracy[some], bool(history.diverged[some].any())))
+        over_means = history.records["summary"][cell] / means
+        cells.append(
+            Cell(loss, law, dropout, step_size, over_means, accuracy[cell], bool(history.diverged[cell].any()))
+        )
     return cells
 
 
@@ -241,7 +244,7 @@ def summary(model: models.MLP, problem: problems.AbstractProblem, parameters: Af
     No q × q matrix is made. Of G = QᵀQ the diagonal holds squared norms of columns, the sum of all entries is |Q1|²,
     and the sum of all squares is that of QQᵀ, which is as small as the narrowest layer.
     """
-    with jax.default_matmul_precision("highest"):
+    with products("float32"):
         layers = parameters.layers
         Q, right = None, []
         for W in layers:
@@ -254,15 +257,15 @@ def summary(model: models.MLP, problem: problems.AbstractProblem, parameters: Af
         return jnp.stack([jnp.stack(left[::-1]), jnp.stack(right)])
 
 
-def _gram_summary(Q: jax.Array | None, size: int, dtype: jnp.dtype) -> jax.Array:
+def _gram_summary(Q: jax.Array | None, dimension: int, dtype: jnp.dtype) -> jax.Array:
     """Of QᵀQ, or of the identity: mean and deviation of the diagonal, mean and deviation of the other entries."""
     if Q is None:
         return jnp.array([1.0, 0.0, 0.0, 0.0], dtype)
-    on, others = jnp.sum(Q**2, axis=0), size * (size - 1)
+    diagonal, off_diagonal = jnp.sum(Q**2, axis=0), dimension * (dimension - 1)
     small = Q @ Q.T if Q.shape[0] <= Q.shape[1] else Q.T @ Q
-    mean = (jnp.sum(jnp.sum(Q, axis=1) ** 2) - jnp.sum(on)) / others
-    squares = (jnp.sum(small**2) - jnp.sum(on**2)) / others
-    return jnp.stack([jnp.mean(on), jnp.std(on), mean, jnp.sqrt(jnp.maximum(squares - mean**2, 0))])
+    mean = (jnp.sum(jnp.sum(Q, axis=1) ** 2) - jnp.sum(diagonal)) / off_diagonal
+    squares = (jnp.sum(small**2) - jnp.sum(diagonal**2)) / off_diagonal
+    return jnp.stack([jnp.mean(diagonal), jnp.std(diagonal), mean, jnp.sqrt(jnp.maximum(squares - mean**2, 0))])
 
 
 SUMMARY = train.Record("summary", summary, ("side", "layer", "statistic"))
@@ -304,12 +307,12 @@ def _figure(cells: list[Cell], shown: Cell, epochs: np.ndarray) -> fig.Figure:
     for side, name in ((0, "A₂ off α₂"), (1, "B off β")):
         marks = []
         for group, kind in enumerate(kinds):
-            some = [cell for cell in kept if (cell.loss, cell.start, cell.dropout) == kind]
-            off = [cell.off(side)[1] if side == 0 else cell.off(side).max() for cell in some]
+            of_kind = [cell for cell in kept if (cell.loss, cell.start, cell.dropout) == kind]
+            off = [cell.off(side)[1] if side == 0 else cell.off(side).max() for cell in of_kind]
             words = f"{kind[1]}, dropout {kind[2]:g}" + (", square loss" if kind[0] == "square" else "")
             marks += [
-                fig.points([cell.step_size for cell in some], off, words, group),
-                fig.measured([cell.step_size for cell in some], off, "", group),
+                fig.points([cell.step_size for cell in of_kind], off, words, group),
+                fig.measured([cell.step_size for cell in of_kind], off, "", group),
             ]
         marks.append(
             fig.reference([min(c.step_size for c in kept), max(c.step_size for c in kept)], [0.1, 0.1], "a tenth")

@@ -170,7 +170,7 @@ def _runs(settings: Settings, case: Case, task: Task, components: data.Component
         net: Any = dense(task, (settings.hidden,), case.activation, bias=False)
     else:
         net = convolutional(task, case.architecture, case.activation)
-    found = []
+    runs = []
     for loss in case.losses:
         history = by_epochs.learn(
             Collapsed(net) if case.activation == "linear" and case.architecture != "dense" else net,
@@ -191,11 +191,11 @@ def _runs(settings: Settings, case: Case, task: Task, components: data.Component
             precision=settings.precision,
         )
         slices = by_epochs.cell_slices(len(case.step_sizes), settings.networks)
-        for step_size, some in zip(case.step_sizes, slices, strict=True):
-            W = history.records["compact"][some][~history.diverged[some]] @ components.directions.T.astype(np.float32)
+        for step_size, cell in zip(case.step_sizes, slices, strict=True):
+            W = history.records["compact"][cell][~history.diverged[cell]] @ components.directions.T.astype(np.float32)
             if len(W) > 2:
-                found.append(_along(case, loss, step_size, history.epochs, W, best, ends))
-    return found
+                runs.append(_along(case, loss, step_size, history.epochs, W, best, ends))
+    return runs
 
 
 def _along(
@@ -219,7 +219,7 @@ def _along(
 
 
 def _relative(values: np.ndarray, axis: int) -> np.ndarray:
-    """Over the first record."""
+    """The values divided by those of the first record."""
     return values / np.take(values, [0], axis=axis)
 
 
@@ -232,9 +232,9 @@ def _group_ends(settings: Settings, components: data.Components) -> list[int]:
 def _checks(runs: list[Along]) -> list[Check]:
     checks = []
     for panel in ("a", "b", "d"):
-        some = [run for run in runs if run.case.panel == panel]
+        of_panel = [run for run in runs if run.case.panel == panel]
         summed = np.max if panel == "d" else np.min
-        trained = [run for run in some if run.loss == "cross-entropy"]
+        trained = [run for run in of_panel if run.loss == "cross-entropy"]
         lag = min((float(summed(run.lag)) for run in trained), default=np.nan)
         checks.append(
             at_least(
@@ -247,7 +247,7 @@ def _checks(runs: list[Along]) -> list[Check]:
             )
         )
         if panel != "d":
-            checks.append(_distance_check(panel, some))
+            checks.append(_distance_check(panel, of_panel))
     white = [ratio for run in runs if run.case.panel == "c" for ratio in run.spread[:, -1] / run.spread[:, 0]]
     far = max(white, key=lambda ratio: abs(np.log(ratio)), default=np.nan)
     checks.append(within("(c) whitened: spread left, last group over first, at its most", far, 0.8, 1.25, SAME))
@@ -312,13 +312,13 @@ def _figure(runs: list[Along]) -> fig.Figure:
     panels = []
     for run in {run.case.label + run.loss: run for run in runs}.values():
         x = np.arange(1, run.spread.shape[1] + 1)
-        some = np.unique(np.linspace(0, len(run.epochs) - 1, 5).astype(int))
+        records = np.unique(np.linspace(0, len(run.epochs) - 1, 5).astype(int))
         shown = [("spread left", run.spread)]
         if run.case.panel in "ab":
             shown.append(("distance left", run.distance.mean(axis=0)))
-        for what, values in shown:
-            marks = tuple(fig.measured(x, values[i], f"epoch {run.epochs[i]}", g) for g, i in enumerate(some))
-            panels.append(fig.Panel(marks, "group of components", what, f"{run.case.label}, {run.loss}"))
+        for label, values in shown:
+            marks = tuple(fig.measured(x, values[i], f"epoch {run.epochs[i]}", g) for g, i in enumerate(records))
+            panels.append(fig.Panel(marks, "group of components", label, f"{run.case.label}, {run.loss}"))
     first = runs[0]
     return fig.Figure(
         tuple(panels),

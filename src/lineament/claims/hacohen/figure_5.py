@@ -57,10 +57,10 @@ class Peaks(NamedTuple):
         curves = self.test if images == "test" else self.training
         return self.epochs[np.argmax(curves, axis=2)]
 
-    def told(self) -> list[int]:
+    def comparable(self) -> list[int]:
         """The P (by index) whose mean curve on test images peaks before the run ends, and the first that does not.
 
-        Curves that still rise at the end cannot be told from one another, but do peak later than those that peaked.
+        Curves that still rise at the end cannot be compared with one another, but do peak later than those that peaked.
         """
         last = [int(np.argmax(curve)) == len(self.epochs) - 1 for curve in self.test.mean(axis=0)]
         cut = last.index(True) if True in last else len(last) - 1
@@ -99,20 +99,20 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     named: ELU, that of the authors' earlier code, is judged, ReLU is shown. VGG-19 starts from He's law: from Glorot's
     it does not learn.
     """
-    found = [_peaks(settings, case, key) for case in settings.cases]
+    all_peaks = [_peaks(settings, case, key) for case in settings.cases]
     checks: list[Check] = []
-    for one in found:
-        if one.case.judged:
-            checks += _checks(one)
+    for peaks in all_peaks:
+        if peaks.case.judged:
+            checks += _checks(peaks)
     numbers: dict[str, float] = {}
-    for one in found:
-        numbers |= _numbers(one)
+    for peaks in all_peaks:
+        numbers |= _numbers(peaks)
     return Evidence(
         checks=checks,
         numbers=numbers,
-        settings={f"{_label(one.case)}: components": one.components for one in found},
+        settings={f"{_label(peaks.case)}: components": peaks.components for peaks in all_peaks},
         protocol=_protocol(settings),
-        figure=_figure(found),
+        figure=_figure(all_peaks),
     )
 
 
@@ -161,17 +161,17 @@ def _peaks(settings: Settings, case: Case, key: jax.Array) -> Peaks:
     return Peaks(case, history.epochs, sizes_asked, test, training)
 
 
-def _checks(one: Peaks) -> list[Check]:
-    told = one.told()
-    peaks = one.peaks("test")[:, told].astype(float)
-    void = "" if len(told) > 1 else "every curve has its highest accuracy at the last record"
-    later = [readings.in_errors(b - a) for a, b in zip(peaks.T[:-1], peaks.T[1:], strict=True)]
-    label = _label(one.case)
+def _checks(peaks: Peaks) -> list[Check]:
+    comparable = peaks.comparable()
+    epochs = peaks.peaks("test")[:, comparable].astype(float)
+    void = "" if len(comparable) > 1 else "every curve has its highest accuracy at the last record"
+    later = [readings.in_errors(b - a) for a, b in zip(epochs.T[:-1], epochs.T[1:], strict=True)]
+    label = _label(peaks.case)
     return [
         readings.shown(
             f"{label}: delay of the peak from the smallest P to the largest, epochs",
-            peaks[:, -1] - peaks[:, 0],
-            float(one.case.every),
+            epochs[:, -1] - epochs[:, 0],
+            float(peaks.case.every),
             void=void,
         ),
         at_least(
@@ -184,13 +184,13 @@ def _checks(one: Peaks) -> list[Check]:
     ]
 
 
-def _numbers(one: Peaks) -> dict[str, float]:
-    numbers = {f"{_label(one.case)}: networks that did not diverge": float(len(one.test))}
-    for i, P in enumerate(one.components):
-        name = f"{_label(one.case)}, P = {P}"
-        for images, curves in (("test", one.test), ("training", one.training)):
+def _numbers(peaks: Peaks) -> dict[str, float]:
+    numbers = {f"{_label(peaks.case)}: networks that did not diverge": float(len(peaks.test))}
+    for i, P in enumerate(peaks.components):
+        name = f"{_label(peaks.case)}, P = {P}"
+        for images, curves in (("test", peaks.test), ("training", peaks.training)):
             numbers |= {
-                f"{name}: mean epoch of the peak, {images} images": float(one.peaks(images)[:, i].mean()),
+                f"{name}: mean epoch of the peak, {images} images": float(peaks.peaks(images)[:, i].mean()),
                 f"{name}: highest accuracy, {images} images": float(curves[:, i].mean(axis=0).max()),
                 f"{name}: last accuracy, {images} images": float(curves[:, i, -1].mean()),
             }
@@ -212,26 +212,28 @@ def _protocol(settings: Settings) -> dict[str, str]:
     }
 
 
-def _figure(found: list[Peaks]) -> fig.Figure:
+def _figure(all_peaks: list[Peaks]) -> fig.Figure:
     panels = []
-    for one in found:
+    for peaks in all_peaks:
         marks = []
-        for i, P in enumerate(one.components):
-            middle, error = one.test[:, i].mean(axis=0), readings.standard_error(one.test[:, i])
-            marks.append(fig.measured(one.epochs, middle, f"P = {P}", i))
-            marks.append(fig.band(one.epochs, middle - error, middle + error, "", i))
-        panels.append(fig.Panel(tuple(marks), "epoch", "accuracy, projected", _label(one.case)))
+        for i, P in enumerate(peaks.components):
+            middle, error = peaks.test[:, i].mean(axis=0), readings.standard_error(peaks.test[:, i])
+            marks.append(fig.measured(peaks.epochs, middle, f"P = {P}", i))
+            marks.append(fig.band(peaks.epochs, middle - error, middle + error, "", i))
+        panels.append(fig.Panel(tuple(marks), "epoch", "accuracy, projected", _label(peaks.case)))
         summary = []
         for group, images in enumerate(("test", "training")):
-            peaks = one.peaks(images)
-            middle, error = peaks.mean(axis=0), readings.standard_error(peaks)
-            summary.append(fig.measured(one.components, middle, f"{images} images", group))
-            summary.append(fig.band(one.components, middle - error, middle + error, "", group))
-        panels.append(fig.Panel(tuple(summary), "components P", "epoch of the peak", _label(one.case), x_scale="log"))
-    first = found[0].peaks("test").mean(axis=0)
+            epochs = peaks.peaks(images)
+            middle, error = epochs.mean(axis=0), readings.standard_error(epochs)
+            summary.append(fig.measured(peaks.components, middle, f"{images} images", group))
+            summary.append(fig.band(peaks.components, middle - error, middle + error, "", group))
+        panels.append(
+            fig.Panel(tuple(summary), "components P", "epoch of the peak", _label(peaks.case), x_scale="log")
+        )
+    first = all_peaks[0].peaks("test").mean(axis=0)
     return fig.Figure(
         tuple(panels),
-        f"Accuracy on projected test images peaks at epoch {first[0]:.0f} with P = {found[0].components[0]} and at epoch "
-        f"{first[-1]:.0f} with all components; bands are standard errors over networks.",
+        f"Accuracy on projected test images peaks at epoch {first[0]:.0f} with P = {all_peaks[0].components[0]} and at "
+        f"epoch {first[-1]:.0f} with all components; bands are standard errors over networks.",
         2,
     )

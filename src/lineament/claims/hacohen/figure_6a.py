@@ -63,10 +63,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     hidden = dense(task, settings.hidden, dropout=settings.dropout)
     filters = convolutional(task, settings.architecture, dropout=True)
     linear = _ensembles(settings, task, hidden, "linear", settings.linear_step_sizes, keys[0])
-    others = _ensembles(settings, task, filters, "convolutional", settings.convolutional_step_sizes, keys[1])
-    pairs = {(a.label, b.label): order.constancy(a.score, b.score) for a in linear for b in others}
+    nonlinear = _ensembles(settings, task, filters, "convolutional", settings.convolutional_step_sizes, keys[1])
+    pairs = {(a.label, b.label): order.constancy(a.score, b.score) for a in linear for b in nonlinear}
     best = max(pairs, key=lambda pair: pairs[pair].pearson)
-    worst = min(pairs.values(), key=lambda found: found.pearson_interval[0])
+    worst = min(pairs.values(), key=lambda constancy: constancy.pearson_interval[0])
     return Evidence(
         checks=[
             at_least(
@@ -79,15 +79,18 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         printed=_printed(settings.printed, pairs[best].pearson_interval[1]),
         correction=r"r(a_{\mathrm{linear}},\ a_{\mathrm{conv}})\ge0.5" if settings.printed else "",
         numbers={
-            **{f"correlation, {a}, {b}": found.pearson for (a, b), found in pairs.items()},
-            **{f"Spearman, {a}, {b}": found.spearman for (a, b), found in pairs.items()},
+            **{f"correlation, {a}, {b}": constancy.pearson for (a, b), constancy in pairs.items()},
+            **{f"Spearman, {a}, {b}": constancy.spearman for (a, b), constancy in pairs.items()},
             "highest correlation, upper end": pairs[best].pearson_interval[1],
-            **{f"two halves, {one.label}": one.halves for one in (*linear, *others)},
-            **{f"last training accuracy, {one.label}": float(one.accuracy[-1]) for one in (*linear, *others)},
+            **{f"two halves, {ensemble.label}": ensemble.halves for ensemble in (*linear, *nonlinear)},
+            **{
+                f"last training accuracy, {ensemble.label}": float(ensemble.accuracy[-1])
+                for ensemble in (*linear, *nonlinear)
+            },
         },
         settings=task.sizes | {"highest at": list(best)},
         protocol=_protocol(settings, task),
-        figure=_figure(linear, others, best, pairs[best].pearson),
+        figure=_figure(linear, nonlinear, best, pairs[best].pearson),
     )
 
 
@@ -103,30 +106,30 @@ def _printed(printed: float | None, upper: float) -> list[Check]:
 
 
 def _ensembles(
-    settings: Settings, task: Task, net: AbstractModel, name: str, step_sizes: tuple[float, ...], key: jax.Array
+    settings: Settings, task: Task, model: AbstractModel, name: str, step_sizes: tuple[float, ...], key: jax.Array
 ) -> list[Ensemble]:
     history = by_epochs.learn(
-        net,
+        model,
         task.X,
         task.labels,
         members=settings.networks,
         epochs=settings.epochs,
         step_size=step_sizes,
-        start=start(net, "Glorot"),
+        start=start(model, "Glorot"),
         key=key,
         batch=settings.batch,
         on_divergence="keep",
         precision=settings.precision,
     )
-    found, half = [], settings.networks // 2
-    for step_size, some in zip(step_sizes, by_epochs.cell_slices(len(step_sizes), settings.networks), strict=True):
-        right = history.right(task.labels)[some][~history.diverged[some]]
+    ensembles, half = [], settings.networks // 2
+    for step_size, cell in zip(step_sizes, by_epochs.cell_slices(len(step_sizes), settings.networks), strict=True):
+        right = history.right(task.labels)[cell][~history.diverged[cell]]
         halves = order.constancy(order.accessibility(right[:half]), order.accessibility(right[half:])).pearson
         accuracy = right.mean(axis=(0, 2))
-        found.append(
+        ensembles.append(
             Ensemble(f"{name}, step {step_size:g}", history.epochs, accuracy, order.accessibility(right), halves)
         )
-    return found
+    return ensembles
 
 
 def _protocol(settings: Settings, task: Task) -> dict[str, str]:
@@ -145,10 +148,13 @@ def _protocol(settings: Settings, task: Task) -> dict[str, str]:
     }
 
 
-def _figure(linear: list[Ensemble], others: list[Ensemble], best: tuple[str, str], highest: float) -> fig.Figure:
-    by_label = {one.label: one for one in (*linear, *others)}
+def _figure(linear: list[Ensemble], nonlinear: list[Ensemble], best: tuple[str, str], highest: float) -> fig.Figure:
+    by_label = {ensemble.label: ensemble for ensemble in (*linear, *nonlinear)}
     a, b = (by_label[label].score for label in best)
-    curves = [fig.measured(one.epochs, one.accuracy, one.label, i) for i, one in enumerate((*linear, *others))]
+    curves = [
+        fig.measured(ensemble.epochs, ensemble.accuracy, ensemble.label, i)
+        for i, ensemble in enumerate((*linear, *nonlinear))
+    ]
     panels = (
         fig.Panel((fig.points(a, b, "", 2), fig.reference([0, 1], [0, 1])), f"accessibility, {best[0]}", best[1]),
         fig.Panel(tuple(curves), "epoch", "training accuracy"),

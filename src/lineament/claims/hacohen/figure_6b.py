@@ -148,23 +148,23 @@ def edges(component: np.ndarray, kind: str, bins: int) -> list[np.ndarray]:
 
 def binnings(component: np.ndarray, score: np.ndarray, counts: tuple[int, ...], window: int) -> dict[str, float]:
     """The correlation of binned means in every binning, by its name."""
-    found = {}
+    correlations = {}
     for kind in ("equal count", "equal width", "equal logarithmic width"):
         for bins in counts:
             groups = edges(component, kind, bins)
-            x = np.array([component[some].mean() for some in groups])
-            y = np.array([score[some].mean() for some in groups])
+            x = np.array([component[bin_].mean() for bin_ in groups])
+            y = np.array([score[bin_].mean() for bin_ in groups])
             if len(groups) > 2:
-                found[f"{bins} bins of {kind}"] = float(np.corrcoef(x, y)[0, 1])
-                found[f"{bins} bins of {kind}, against rank"] = float(np.corrcoef(np.arange(len(x)), y)[0, 1])
+                correlations[f"{bins} bins of {kind}"] = float(np.corrcoef(x, y)[0, 1])
+                correlations[f"{bins} bins of {kind}, against rank"] = float(np.corrcoef(np.arange(len(x)), y)[0, 1])
     in_order = np.argsort(component, kind="stable")
     x, y = (order.moving_average(values[in_order], window) for values in (component, score))
-    found[f"averages of {window} examples in order"] = float(np.corrcoef(x, y)[0, 1])
+    correlations[f"averages of {window} examples in order"] = float(np.corrcoef(x, y)[0, 1])
     groups = order.group_means(score, component)
     if groups.values.size > window:
         x, y = (order.moving_average(values, window) for values in (groups.values, groups.means))
-        found[f"averages of {window} components"] = float(np.corrcoef(x, y)[0, 1])
-    return found
+        correlations[f"averages of {window} components"] = float(np.corrcoef(x, y)[0, 1])
+    return correlations
 
 
 def _protocol(settings: Settings, task: Task) -> dict[str, str]:
@@ -185,8 +185,8 @@ def _figure(component: np.ndarray, score: np.ndarray, bins: int, binned: float, 
     marks = []
     for group, kind in enumerate(("equal count", "equal width", "equal logarithmic width")):
         groups = edges(component, kind, bins)
-        x = [component[some].mean() for some in groups]
-        marks.append(fig.measured(x, [score[some].mean() for some in groups], f"bins of {kind}", group + 1))
+        x = [component[bin_].mean() for bin_ in groups]
+        marks.append(fig.measured(x, [score[bin_].mean() for bin_ in groups], f"bins of {kind}", group + 1))
     panels = (
         fig.Panel((fig.points(component, score, "", 0),), "critical component", "accessibility", "examples"),
         fig.Panel(tuple(marks), "critical component", "accessibility", "means of bins"),

@@ -56,22 +56,22 @@ class Drop(NamedTuple):
 
     @property
     def all(self) -> float:
-        """Over all examples."""
+        """What whitening takes off the correlation over all examples."""
         return self.everything[0] - self.everything[1]
 
     @property
     def more(self) -> float:
-        """Over the fastest, less that over all."""
+        """What whitening takes off the correlation over the fastest examples, less that over all."""
         return self.fastest[0] - self.fastest[1] - self.all
 
     @property
     def error(self) -> float:
-        """The standard error of that over examples, taking the correlations as independent."""
+        """The standard error of `more` over examples, taking the correlations as independent."""
         pairs = (*((r, self.examples[0]) for r in self.everything), *((r, self.examples[1]) for r in self.fastest))
         return float(np.sqrt(sum((1 - r**2) ** 2 / n for r, n in pairs)))
 
     def much(self, name: str) -> Check:
-        """Whether that is much; within two standard errors of the bar it cannot be told."""
+        """Check whether `more` is much; within two standard errors of the bar this cannot be decided."""
         near = abs(self.more - MUCH) < 2 * self.error
         return at_least(
             f"{name}: over the fastest by {self.choice}, less that over all ({self.epochs} epochs)",
@@ -111,11 +111,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     examples, and that over the fastest by much more. A choice by the two that are compared correlates them by itself:
     the statement as printed is judged on what a third ensemble chooses, the corrected one says who must choose.
     """
-    found = {case.name: _drops(settings, case, key) for case in settings.cases}
+    all_drops = {case.name: _drops(settings, case, key) for case in settings.cases}
     checks: list[Check] = []
     printed: list[Check] = []
     numbers: dict[str, float] = {}
-    for name, drops in found.items():
+    for name, drops in all_drops.items():
         by_mean, by_third = (_largest([drop for drop in drops if drop.choice == choice]) for choice in CHOICES[1::-1])
         checks += [
             at_least(
@@ -138,7 +138,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         numbers=numbers,
         settings={"data": settings.data, "whitening": "ZCA"},
         protocol=_protocol(settings),
-        figure=_figure(found),
+        figure=_figure(all_drops),
         remarks=[
             "Chosen by the two ensembles that are compared, the fastest examples lose more by whitening than all do, as "
             "printed. That is the choice at work: of examples taken for a high sum of two scores, one score is "
@@ -203,16 +203,17 @@ def drops_of(right: list[np.ndarray], until: tuple[int, int], name: str, fastest
         name: The same in words.
         fastest: The share of examples that are learnt first.
     """
-    found: dict[Choice, list[tuple[float, float]]] = {choice: [] for choice in CHOICES}
+    correlations: dict[Choice, list[tuple[float, float]]] = {choice: [] for choice in CHOICES}
     counts = 0, 0
     for part, last in zip(right, until, strict=True):
-        third, a, b = (order.accessibility(some) for some in np.split(part[:, :last], 3))
+        third, a, b = (order.accessibility(right_answers) for right_answers in np.split(part[:, :last], 3))
         for choice, speed in zip(CHOICES, (third, (a + b) / 2, a), strict=True):
-            some = order.fastest(speed, fastest)
-            found[choice].append((correlation(a, b), correlation(a[some], b[some])))
-            counts = len(a), len(some)
+            chosen = order.fastest(speed, fastest)
+            correlations[choice].append((correlation(a, b), correlation(a[chosen], b[chosen])))
+            counts = len(a), len(chosen)
     return [
-        Drop(name, choice, (raw[0], white[0]), (raw[1], white[1]), counts) for choice, (raw, white) in found.items()
+        Drop(name, choice, (raw[0], white[0]), (raw[1], white[1]), counts)
+        for choice, (raw, white) in correlations.items()
     ]
 
 
@@ -231,20 +232,22 @@ def _protocol(settings: Settings) -> dict[str, str]:
     }
 
 
-def _figure(found: dict[str, list[Drop]]) -> fig.Figure:
+def _figure(all_drops: dict[str, list[Drop]]) -> fig.Figure:
     panels = []
-    for name, drops in found.items():
+    for name, drops in all_drops.items():
         marks = []
         for group, choice in enumerate(CHOICES):
-            some = [drop for drop in drops if drop.choice == choice and drop.epochs.isdigit()]
-            x = [int(drop.epochs) for drop in some]
+            counted = [drop for drop in drops if drop.choice == choice and drop.epochs.isdigit()]
+            x = [int(drop.epochs) for drop in counted]
             marks.append(
-                fig.measured(x, [drop.fastest[0] - drop.fastest[1] for drop in some], f"fastest by {choice}", group)
+                fig.measured(x, [drop.fastest[0] - drop.fastest[1] for drop in counted], f"fastest by {choice}", group)
             )
-        some = [drop for drop in drops if drop.choice == CHOICES[0] and drop.epochs.isdigit()]
-        marks.append(fig.measured([int(d.epochs) for d in some], [d.all for d in some], "all examples", len(CHOICES)))
+        counted = [drop for drop in drops if drop.choice == CHOICES[0] and drop.epochs.isdigit()]
+        marks.append(
+            fig.measured([int(d.epochs) for d in counted], [d.all for d in counted], "all examples", len(CHOICES))
+        )
         panels.append(fig.Panel(tuple(marks), "epochs that count", "correlation lost by whitening", name, "log"))
-    name, drops = next(iter(found.items()))
+    name, drops = next(iter(all_drops.items()))
     best = max(drops, key=lambda drop: drop.more)
     return fig.Figure(
         tuple(panels),

@@ -122,43 +122,45 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     tasks_drawn = _tasks(settings, key)
     shares = tuple(sorted({share for part in settings.parts for share in part.shares}))
     versions = [amplified(task, settings.factor, shares) for task in tasks_drawn]
-    found = [_gains(settings, part, tasks_drawn, versions, key) for part in settings.parts]
+    all_gains = [_gains(settings, part, tasks_drawn, versions, key) for part in settings.parts]
     checks: list[Check] = []
     for network in ("linear", "non-linear"):
-        checks += _checks([one for one in found if one.part.network == network], network, settings.judged_share)
+        checks += _checks(
+            [gains for gains in all_gains if gains.part.network == network], network, settings.judged_share
+        )
     numbers = _variances(settings, tasks_drawn[0])
-    for one in found:
-        numbers |= _numbers(one)
+    for gains in all_gains:
+        numbers |= _numbers(gains)
     return Evidence(
         checks=checks,
         numbers=numbers,
         settings=tasks_drawn[0].sizes,
         protocol=_protocol(settings, tasks_drawn[0]),
-        figure=_figure(found, settings.judged_share, numbers),
+        figure=_figure(all_gains, settings.judged_share, numbers),
     )
 
 
 def _tasks(settings: Settings, key: jax.Array) -> list[Task]:
-    """Real images; in a quick run Gaussian images with a steep spectrum and a fifth of the labels drawn anew."""
+    """Real images; in a quick run Gaussian images with a steep spectrum and a fifth of the labels drawn again."""
     if settings.data != "natural-gaussian":
         return [tasks.real(settings.data)]
-    made = []
+    drawn = []
     for seed in generator(key).integers(2**31, size=settings.data_sets):
         images = data.natural_gaussian(200, 500, size=10, exponent=4.0, alignment=1.0, flips=0.2, seed=int(seed))
-        made.append(tasks.prepared(images)._replace(name="Gaussian 1/f⁴, 20% of the training labels drawn anew"))
-    return made
+        drawn.append(tasks.prepared(images)._replace(name="Gaussian 1/f⁴, 20% of the training labels drawn anew"))
+    return drawn
 
 
 def amplified(task: Task, factor: float, shares: tuple[float, ...]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Training and test examples as they are, and with components amplified, normalised again (Appendix D.1)."""
     components = data.fit(task.X)
-    made = {"original": (task.X, task.tests)}
+    versions = {"original": (task.X, task.tests)}
     for share in shares:
         for name, part in ((low(share), components.lowest(share)), (high(share), components.highest(share))):
             images = [components.amplify(X, part, factor).reshape(-1, *task.image) for X in (task.X, task.tests)]
             train, test = data.normalise_channels(*images)
-            made[name] = tuple(X.reshape(len(X), -1).astype(np.float32) for X in (train, test))  # type: ignore[assignment]
-    return made
+            versions[name] = tuple(X.reshape(len(X), -1).astype(np.float32) for X in (train, test))  # type: ignore[assignment]
+    return versions
 
 
 def _model(part: Part, task: Task) -> Any:
@@ -178,9 +180,9 @@ def _gains(settings: Settings, part: Part, drawn: list[Task], versions: list[Ver
     at = np.unique(np.geomspace(1, part.epochs, settings.records).round().astype(int))
     history = by_epochs.learn(
         Collapsed(net) if quick_map else net,
-        [one[name][0] for one in versions for name in names],
+        [version[name][0] for version in versions for name in names],
         [task.labels for task in drawn for _ in names],
-        [one[name][1] for one in versions for name in names],
+        [version[name][1] for version in versions for name in names],
         members=part.networks,
         epochs=part.epochs,
         at=at,
@@ -203,29 +205,29 @@ def _gains(settings: Settings, part: Part, drawn: list[Task], versions: list[Ver
     return Gains(part, names, history.epochs, curves, gains)
 
 
-def _checks(found: list[Gains], network: Network, share: float) -> list[Check]:
-    """On the first part in which the original overfits."""
-    able = [one for one in found if one.gain("original").mean() >= ENOUGH]
+def _checks(parts: list[Gains], network: Network, share: float) -> list[Check]:
+    """Check the gains on the first part in which the original overfits."""
+    able = [gains for gains in parts if gains.gain("original").mean() >= ENOUGH]
     void = "" if able else f"the original gains less than {ENOUGH} by early stopping: nothing overfits"
-    judged = (able or found)[0]
+    judged = (able or parts)[0]
     pairs = (
         ("lowest amplified over original", judged.gain(low(share)) - judged.gain("original")),
         ("original over highest amplified", judged.gain("original") - judged.gain(high(share))),
     )
-    return [readings.shown(f"{judged.part.label}: gain, {what}", more, LEAST, void=void) for what, more in pairs]
+    return [readings.shown(f"{judged.part.label}: gain, {pair}", gain, LEAST, void=void) for pair, gain in pairs]
 
 
-def _numbers(one: Gains) -> dict[str, float]:
-    numbers = {f"{one.part.label}: networks that did not diverge": float(len(one.gains))}
-    for version in one.versions:
-        numbers[f"{one.part.label}, {version}: gain"] = float(one.gain(version).mean())
+def _numbers(gains: Gains) -> dict[str, float]:
+    numbers = {f"{gains.part.label}: networks that did not diverge": float(len(gains.gains))}
+    for version in gains.versions:
+        numbers[f"{gains.part.label}, {version}: gain"] = float(gains.gain(version).mean())
         if version != "original":
-            more = one.gain(version) - one.gain("original")
-            numbers[f"{one.part.label}, {version}: gain over the original's, in standard errors"] = readings.in_errors(
-                more
+            rise = gains.gain(version) - gains.gain("original")
+            numbers[f"{gains.part.label}, {version}: gain over the original's, in standard errors"] = (
+                readings.in_errors(rise)
             )
-    best = one.curves[:, one.versions.index("original")].mean(axis=0).max()
-    return numbers | {f"{one.part.label}, original: best accuracy": float(best)}
+    best = gains.curves[:, gains.versions.index("original")].mean(axis=0).max()
+    return numbers | {f"{gains.part.label}, original: best accuracy": float(best)}
 
 
 def _variances(settings: Settings, task: Task) -> dict[str, float]:
@@ -254,16 +256,16 @@ def _protocol(settings: Settings, task: Task) -> dict[str, str]:
     }
 
 
-def _figure(found: list[Gains], share: float, numbers: dict[str, float]) -> fig.Figure:
+def _figure(all_gains: list[Gains], share: float, numbers: dict[str, float]) -> fig.Figure:
     panels = []
-    for one in found:
+    for gains in all_gains:
         marks = []
         for group, version in enumerate((low(share), "original", high(share))):
-            curves = one.curves[:, one.versions.index(version)]
+            curves = gains.curves[:, gains.versions.index(version)]
             middle, error = curves.mean(axis=0), readings.standard_error(curves)
-            marks.append(fig.measured(one.epochs, middle, version, group))
-            marks.append(fig.band(one.epochs, middle - error, middle + error, "", group))
-        panels.append(fig.Panel(tuple(marks), "epoch", "test accuracy", one.part.label, "log"))
+            marks.append(fig.measured(gains.epochs, middle, version, group))
+            marks.append(fig.band(gains.epochs, middle - error, middle + error, "", group))
+        panels.append(fig.Panel(tuple(marks), "epoch", "test accuracy", gains.part.label, "log"))
     held = numbers[f"share of the variance in the {low(share)}"]
     return fig.Figure(
         tuple(panels),

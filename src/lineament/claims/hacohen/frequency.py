@@ -52,7 +52,7 @@ def normalised(points: np.ndarray, train: np.ndarray) -> np.ndarray:
 def train(
     training: Training, points: Sample, key: jax.Array, at: Sequence[int], watched: np.ndarray | None = None
 ) -> by_epochs.History:
-    """An ensemble trained on the points, with what it predicts at some epochs; of watched points alone if there are."""
+    """Train an ensemble on the points, and keep what it predicts at some epochs; of watched points alone if there are."""
     net = models.MLP((2, *training.hidden, 2), training.activation, "standard", bias=True)
     return by_epochs.learn(
         net,

@@ -49,16 +49,16 @@ def convolutional(
     )
 
 
-def start(net: Any, law: Start) -> Callable[[jax.Array], models.Affine]:
+def start(model: Any, law: Start) -> Callable[[jax.Array], models.Affine]:
     """A start as a function of the key. Definition 3 has Glorot's numbers, its first and last layers rescaled."""
     if law == "He":
-        return lambda key: starts.he(net, key, dtype=jnp.float32)
+        return lambda key: starts.he(model, key, dtype=jnp.float32)
     if law == "Glorot":
-        return lambda key: starts.glorot(net, key, dtype=jnp.float32)
-    ratio = (pc_bias.isometric_variances(net.widths) / pc_bias.glorot_variances(net.widths)) ** 0.5
+        return lambda key: starts.glorot(model, key, dtype=jnp.float32)
+    ratio = (pc_bias.isometric_variances(model.widths) / pc_bias.glorot_variances(model.widths)) ** 0.5
 
     def rescaled(key: jax.Array) -> models.Affine:
-        begun = starts.glorot(net, key, dtype=jnp.float32)
+        begun = starts.glorot(model, key, dtype=jnp.float32)
         return models.Affine(tuple(r * W for r, W in zip(ratio.tolist(), begun.layers, strict=True)), begun.biases)
 
     return rescaled

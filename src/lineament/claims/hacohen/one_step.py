@@ -16,11 +16,11 @@ def descended(
             W = layer @ W
         return W
 
-    def one(layers: tuple[jax.Array, ...], x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def one_network(layers: tuple[jax.Array, ...], x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
         gradient = jax.grad(lambda layers: 0.5 * jnp.sum((product(layers) @ x - y) ** 2))(layers)
         ratios = [jnp.linalg.norm(W) / jnp.linalg.norm(g) for W, g in zip(layers, gradient, strict=True)]
         unit = jnp.min(jnp.stack(ratios))
-        step = lambda f: product(tuple(W - f * unit * g for W, g in zip(layers, gradient, strict=True)))  # noqa: E731
-        return unit, jax.vmap(step)(fractions)
+        map_after = lambda f: product(tuple(W - f * unit * g for W, g in zip(layers, gradient, strict=True)))  # noqa: E731
+        return unit, jax.vmap(map_after)(fractions)
 
-    return jax.vmap(one)(layers, X, Y)
+    return jax.vmap(one_network)(layers, X, Y)

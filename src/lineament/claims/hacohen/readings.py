@@ -16,7 +16,7 @@ def in_errors(differences: np.ndarray) -> float:
 
 
 def shown(name: str, differences: np.ndarray, least: float, *, void: str = "", over: str = "networks") -> Check:
-    """Whether paired differences are above zero, in their standard errors.
+    """Check whether paired differences are above zero, in their standard errors.
 
     Two standard errors show a difference. If there are not so many, the run shows that there is none worth the name
     where two standard errors more would still not make it `least`; otherwise it cannot tell.

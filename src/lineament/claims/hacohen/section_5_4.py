@@ -151,21 +151,23 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 def _most_favourable(settings: Settings, judged: list[Cell]) -> tuple[float, float, str]:
     """The largest factor and the least decline over runs that overfit, in the reading with the smallest factor."""
-    found = []
+    options = []
     for trained in settings.trained:
-        some = [cell for cell in judged if cell.trained == trained]
+        of_layers = [cell for cell in judged if cell.trained == trained]
         for images in ("test", "training"):
-            if some:
-                factor = max(2 ** abs(np.log2(cell.delay(images))) for cell in some)
-                found.append((factor, -min(cell.decline(images) for cell in some), f"{trained}, {images} images"))
-    if not found:
+            if of_layers:
+                factor = max(2 ** abs(np.log2(cell.delay(images))) for cell in of_layers)
+                options.append(
+                    (factor, -min(cell.decline(images) for cell in of_layers), f"{trained}, {images} images")
+                )
+    if not options:
         return np.nan, np.nan, "none"
-    factor, decline, reading = min(found)
+    factor, decline, reading = min(options)
     return factor, -decline, reading
 
 
 def _task(name: str, key: jax.Array) -> Task:
-    """Real images; in a quick run Gaussian ones whose training labels are partly drawn anew, so that there is overfit."""
+    """Real images; in a quick run Gaussian ones whose training labels are partly drawn again, so that they overfit."""
     if not name.startswith("natural-gaussian"):
         return tasks.real(name)
     seed = int(generator(key).integers(2**31, size=9)[int(name.split()[1])])
@@ -207,15 +209,15 @@ def _cells(settings: Settings, case: Case, trained: Trained, key: jax.Array) -> 
     smooth = lambda values: readings.smoothed(np.asarray(values), settings.smoothed_over)  # noqa: E731
     cells = []
     slices = by_epochs.cell_slices(len(case.step_sizes), settings.networks)
-    for step_size, some in zip(case.step_sizes, slices, strict=True):
+    for step_size, cell in zip(case.step_sizes, slices, strict=True):
         cells.append(
             Cell(
                 f"{case.data}, {trained}, step {step_size:g}",
                 trained,
                 history.epochs,
-                smooth(right["training"][some].mean(axis=(0, 2))),
-                smooth(right["test"][some].mean(axis=(0, 2))),
-                {name: smooth(_consistency(values[some])) for name, values in right.items()},
+                smooth(right["training"][cell].mean(axis=(0, 2))),
+                smooth(right["test"][cell].mean(axis=(0, 2))),
+                {name: smooth(_consistency(values[cell])) for name, values in right.items()},
                 {name: values.shape[2] for name, values in right.items()},
             )
         )
@@ -230,7 +232,7 @@ def _consistency(right: np.ndarray) -> np.ndarray:
 
 
 def correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Pearson's; 0 where one of the scores does not vary, so that there is no order to agree about."""
+    """Pearson's correlation; 0 where one of the scores does not vary, so that there is no order to agree about."""
     return order.constancy(a, b).pearson if np.ptp(a) > 0 and np.ptp(b) > 0 else 0.0
 
 
@@ -283,14 +285,14 @@ def _figure(cells: list[Cell], overfit: int) -> fig.Figure:
     """Consistency on test and on training images and test accuracies, a row for each choice of the layers trained."""
     panels = []
     for trained in dict.fromkeys(cell.trained for cell in cells):
-        some = [cell for cell in cells if cell.trained == trained]
-        names = [cell.label.replace(f"{trained}, ", "") for cell in some]
+        of_layers = [cell for cell in cells if cell.trained == trained]
+        names = [cell.label.replace(f"{trained}, ", "") for cell in of_layers]
         for label, curves in (
-            ("consistency, test images", [cell.consistency["test"] for cell in some]),
-            ("consistency, training images", [cell.consistency["training"] for cell in some]),
-            ("test accuracy", [cell.test for cell in some]),
+            ("consistency, test images", [cell.consistency["test"] for cell in of_layers]),
+            ("consistency, training images", [cell.consistency["training"] for cell in of_layers]),
+            ("test accuracy", [cell.test for cell in of_layers]),
         ):
-            lines = zip(some, curves, names, strict=True)
+            lines = zip(of_layers, curves, names, strict=True)
             marks = tuple(fig.measured(cell.epochs, y, name, i) for i, (cell, y, name) in enumerate(lines))
             panels.append(fig.Panel(marks, "epoch", label, f"{trained} trained", x_scale="log"))
     return fig.Figure(

@@ -70,9 +70,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     examples. Of the paper's data sets only small mammals are at hand, not ImageNet-20, CIFAR-100 or STL-10; CIFAR-10
     stands in at full size.
     """
-    found = [one for name in settings.data for one in _correlations(settings, name, key)]
-    weakest = min(found, key=lambda one: one.last_layer.pearson_interval[1])
-    least = min(found, key=lambda one: one.gain + 2 * one.error)
+    correlations = [entry for name in settings.data for entry in _correlations(settings, name, key)]
+    weakest = min(correlations, key=lambda entry: entry.last_layer.pearson_interval[1])
+    least = min(correlations, key=lambda entry: entry.gain + 2 * entry.error)
     checks: list[Check] = [
         at_least(
             "correlation in the last layer, upper end, any choice", weakest.last_layer.pearson_interval[1], 0.54, LEAST
@@ -82,19 +82,19 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         ),
     ]
     numbers = {}
-    for one in found:
-        for place, r in (("pixels", one.pixels), ("last layer", one.last_layer)):
+    for entry in correlations:
+        for place, r in (("pixels", entry.pixels), ("last layer", entry.last_layer)):
             numbers |= {
-                f"{one.data}, {one.neighbours} neighbours: {place}": r.pearson,
-                f"{one.data}, {one.neighbours} neighbours: {place}, low": r.pearson_interval[0],
-                f"{one.data}, {one.neighbours} neighbours: {place}, high": r.pearson_interval[1],
+                f"{entry.data}, {entry.neighbours} neighbours: {place}": r.pearson,
+                f"{entry.data}, {entry.neighbours} neighbours: {place}, low": r.pearson_interval[0],
+                f"{entry.data}, {entry.neighbours} neighbours: {place}, high": r.pearson_interval[1],
             }
     return Evidence(
         checks=checks,
         numbers=numbers,
-        settings={"examples": [len(one.scores[0]) for one in found]},
+        settings={"examples": [len(entry.scores[0]) for entry in correlations]},
         protocol=_protocol(settings),
-        figure=_figure(found),
+        figure=_figure(correlations),
     )
 
 
@@ -126,13 +126,13 @@ def _correlations(settings: Settings, name: str, key: jax.Array) -> list[Correla
     accessible = order.accessibility(history.right(task.labels)[kept])
     inputs, features = jnp.asarray(task.X), jax.jit(net.penultimate)
     inside = [features(history.final[int(member)], inputs) for member in kept]
-    found = []
+    correlations = []
     for count in settings.neighbours:
         raw = discriminability(inputs, task.labels, count)
         last = np.mean([discriminability(layer, task.labels, count) for layer in inside], axis=0)
         pixels, layer = order.constancy(accessible, raw), order.constancy(accessible, last)
-        found.append(Correlations(name, count, pixels, layer, (accessible, raw, last)))
-    return found
+        correlations.append(Correlations(name, count, pixels, layer, (accessible, raw, last)))
+    return correlations
 
 
 def _protocol(settings: Settings) -> dict[str, str]:
@@ -149,18 +149,18 @@ def _protocol(settings: Settings) -> dict[str, str]:
     }
 
 
-def _figure(found: list[Correlations]) -> fig.Figure:
+def _figure(correlations: list[Correlations]) -> fig.Figure:
     panels = []
-    for one in {one.data: one for one in found}.values():
-        accessible, raw, last = one.scores
-        for place, score, r in (("pixels", raw, one.pixels), ("last layer", last, one.last_layer)):
+    for entry in {entry.data: entry for entry in correlations}.values():
+        accessible, raw, last = entry.scores
+        for place, score, r in (("pixels", raw, entry.pixels), ("last layer", last, entry.last_layer)):
             marks = (fig.points(score, accessible, "", len(panels)),)
             panels.append(
-                fig.Panel(marks, f"discriminability, {place}", "accessibility", f"{one.data}: r = {r.pearson:.2f}")
+                fig.Panel(marks, f"discriminability, {place}", "accessibility", f"{entry.data}: r = {r.pearson:.2f}")
             )
-    one = found[-1]
+    entry = correlations[-1]
     caption = (
-        f"Accessibility goes with neighbours in the last layer ({one.data}: r = {one.last_layer.pearson:.2f}) more than "
-        f"among pixels (r = {one.pixels.pearson:.2f})."
+        f"Accessibility goes with neighbours in the last layer ({entry.data}: r = {entry.last_layer.pearson:.2f}) more "
+        f"than among pixels (r = {entry.pixels.pearson:.2f})."
     )
     return fig.Figure(tuple(panels), caption, 2)

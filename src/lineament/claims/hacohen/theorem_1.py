@@ -54,16 +54,16 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     fractions = np.geomspace(*settings.fractions, settings.looks)
     left = {depth: _remainders(rng, depth, settings.networks, fractions) for depth in settings.depths}
     rates = {depth: [slope(fractions, row)[0] for row in rows] for depth, rows in left.items() if depth > 1}
-    every = np.concatenate(list(rates.values()))
+    slopes = np.concatenate(list(rates.values()))
     bar = (1.95, 2.05, "theory: slope 2 ± 2.5 %")
     return Evidence(
         checks=[
-            within("least slope of the remainder against the step size", every.min(), *bar),
-            within("largest slope of the remainder against the step size", every.max(), *bar),
+            within("least slope of the remainder against the step size", slopes.min(), *bar),
+            within("largest slope of the remainder against the step size", slopes.max(), *bar),
             at_most("remainder with one layer, relative", left[1].max(), 1e-12, "rounding in float64 × 1000"),
         ],
         numbers={f"mean slope at L = {L}": float(np.mean(slopes)) for L, slopes in rates.items()},
-        settings={"networks in all": every.size},
+        settings={"networks in all": slopes.size},
         protocol={
             "network": f"linear, L = {', '.join(map(str, settings.depths))}, hidden widths 2 to 16",
             "data": "Gaussian inputs with variances over two decades, 2 to 8 inputs, 1 to 5 outputs, 3 to 19 examples",
@@ -99,8 +99,8 @@ def _remainders(rng: np.random.Generator, depth: int, count: int, fractions: np.
 def _instance(rng: np.random.Generator, depth: int) -> Instance:
     q, K, n = rng.integers(2, 9), rng.integers(1, 6), rng.integers(3, 20)
     widths = (int(q), *(int(m) for m in rng.integers(2, 17, depth - 1)), int(K))
-    size = 10 ** rng.uniform(-0.5, 0.5)
-    layers = [size * rng.normal(size=(after, before)) / after**0.5 for before, after in pairwise(widths)]
+    scale = 10 ** rng.uniform(-0.5, 0.5)
+    layers = [scale * rng.normal(size=(after, before)) / after**0.5 for before, after in pairwise(widths)]
     X = rng.normal(size=(q, n)) * 10 ** rng.uniform(-1, 1, q)[:, None]
     return Instance(widths, layers, X, 10 ** rng.uniform(-1, 1) * rng.normal(size=(K, n)))
 

@@ -113,16 +113,16 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         correction=r"L=2,\ m\to\infty:\quad A_1=\left(I+WW^\top\right)^{1/2},\quad "
         r"B_2=\left(I+W^\top W\right)^{1/2}",
         numbers={
-            f"|{name} − I| at convergence, m = {runs.widths[-1]}, optimum {size:g}": float(runs.away(name)[i, -1])
+            f"|{name} − I| at convergence, m = {runs.widths[-1]}, optimum {optimum:g}": float(runs.away(name)[i, -1])
             for name in ("A", "B")
-            for i, size in enumerate(settings.norms)
+            for i, optimum in enumerate(settings.norms)
         } | {"slope of |A − I| against m at convergence, optimum 0.1": slope(runs.widths, runs.away("A")[0])[0]},
         settings={"d": "1 … 0.3"},
         protocol={
             "network": f"linear, two layers, m = {settings.grid.widths[0]} … {settings.grid.widths[-1]}; four layers "
             "that begin as infinitely wide ones do",
             "data": f"q = {settings.inputs}, K = {settings.outputs}, eigenvalues 1 … 0.3, optima of norm "
-            f"{', '.join(f'{size:g}' for size in settings.norms)}",
+            f"{', '.join(f'{optimum:g}' for optimum in settings.norms)}",
             "loss": "square loss",
             "start": "Definition 3",
             "step size": "0.25/(L(1 + |Wopt|²)^½); gradient flow for the exact limit",
@@ -148,8 +148,8 @@ def _two_layers(rng: np.random.Generator, data: Moments, settings: Settings) -> 
     run = train_all(data, members, settings.steps, at, (LEFT, RIGHT))
     shape = (len(settings.norms), len(settings.grid.widths), settings.grid.seeds, len(at))
     limits = [
-        wide_limit.descent(data.d, size * data.direction, steady_step(size, 2), settings.steps)
-        for size in settings.norms
+        wide_limit.descent(data.d, optimum * data.direction, steady_step(optimum, 2), settings.steps)
+        for optimum in settings.norms
     ]
     A, B = run.A.values[:, :, 0], run.B.values[:, :, 1]
     return Runs(
@@ -176,7 +176,7 @@ def _exact_limit(rng: np.random.Generator, data: Moments, settings: Settings) ->
 
 def _approach(runs: Runs, settings: Settings) -> list[Check]:
     """How trained networks near the wide limit, and how the changes of A and B compare."""
-    rates = [slope(runs.widths, gap)[0] for which in ("A", "B") for gap in runs.to_limit(which)]
+    rates = [slope(runs.widths, gap)[0] for name in ("A", "B") for gap in runs.to_limit(name)]
     eye = np.eye(settings.outputs)
     begin = np.sqrt(np.mean((runs.A[:, :, :, 0] - eye) ** 2, axis=(0, 2, 3, 4)))
     change_A, change_B = (
@@ -212,7 +212,7 @@ def _deep_ends(rng: np.random.Generator, settings: Settings) -> Ends:
     q, K, depth, step_size = settings.inputs, settings.outputs, 4, 0.008
     norms = np.geomspace(0.1, 1.6, settings.deep_norms)
     data, layers = moments(rng, q, K), limit_start(rng, q, K, depth)
-    members = [Member(layers, float(size), mu) for mu in (step_size, step_size / 2) for size in norms]
+    members = [Member(layers, float(optimum), mu) for mu in (step_size, step_size / 2) for optimum in norms]
     run = train_all(data, members, 3500, np.array([0, 3500]), (LEFT, RIGHT, "end_to_end"))
     A, B, W = (
         2 * of[len(norms) :, -1] - of[: len(norms), -1] for of in (run.A.values, run.B.values, run.end_to_end.values)
@@ -257,17 +257,17 @@ def _figure(runs: Runs, settings: Settings, ends: Ends) -> fig.Figure:
     """Distance from I over time and against width, and at the end against the norm of the optimum."""
     steps, eye, away = np.linspace(0, settings.steps, runs.A.shape[3]), np.eye(runs.A.shape[-1]), runs.away("A")
     over_time, width = [], []
-    for i, size in enumerate(settings.norms):
+    for i, optimum in enumerate(settings.norms):
         distance = np.linalg.norm(runs.A[i, -1] - eye, 2, axis=(-2, -1))
         limit = np.linalg.norm(runs.limits[i].A - eye, 2, axis=(-2, -1))
         over_time += [
-            fig.measured(steps, distance.mean(axis=0), f"|Wopt| = {size:g}", i),
+            fig.measured(steps, distance.mean(axis=0), f"|Wopt| = {optimum:g}", i),
             fig.band(steps, distance.min(axis=0), distance.max(axis=0), "", i),
             fig.theory(steps[1:], limit[1:], "m = ∞"),
         ]
         width += [
-            fig.points(runs.widths, away[i], f"|Wopt| = {size:g}", i),
-            fig.theory(runs.widths[[0, -1]], [(1 + size**2) ** 0.5 - 1] * 2, "m = ∞"),
+            fig.points(runs.widths, away[i], f"|Wopt| = {optimum:g}", i),
+            fig.theory(runs.widths[[0, -1]], [(1 + optimum**2) ** 0.5 - 1] * 2, "m = ∞"),
         ]
     width.append(fig.reference(runs.widths, away[0, 0] * (runs.widths / runs.widths[0]) ** -0.5, "slope −1/2"))
     marks = (fig.points(ends.norms, ends.away, "", 3), fig.theory(ends.norms, 15 / 16 * ends.norms**2, "second order"))

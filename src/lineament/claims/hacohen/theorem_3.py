@@ -112,9 +112,9 @@ def _mean_and_error(
     """Mean and standard error of every entry of A (side 0) or B (side 1), (layer, size, size), in bounded memory."""
     total = squares = np.zeros(1)
     for begin in range(0, count, 4000):
-        some = scales_of(draw(rng, widths, variances, law, min(4000, count - begin)))[side]
-        total = total + some.sum(axis=1)
-        squares = squares + (some**2).sum(axis=1)
+        matrices = scales_of(draw(rng, widths, variances, law, min(4000, count - begin)))[side]
+        total = total + matrices.sum(axis=1)
+        squares = squares + (matrices**2).sum(axis=1)
     mean = total / count
     spread = np.maximum(squares / count - mean**2, 0.0)
     # A sign squares to 1, so that a Gram matrix of signs has a diagonal without spread: its mean is exact.

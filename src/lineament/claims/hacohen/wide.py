@@ -69,7 +69,7 @@ class Grid(NamedTuple):
 
 
 def wide_start(rng: np.random.Generator, q: int, K: int, m: int, depth: int) -> list[np.ndarray]:
-    """Definition 3 with all hidden widths m, normal entries."""
+    """A start by Definition 3 with all hidden widths m and normal entries."""
     widths = (q, *(m,) * (depth - 1), K)
     return [W[0] for W in draw(rng, widths, np.full(depth, 1 / m), "normal", 1)]
 
@@ -101,7 +101,7 @@ def flow_all(
     times: np.ndarray,
     record: Sequence[train.Record | str],
 ) -> Run:
-    """Gradient flow from one start to optima of several norms, with an adaptive solver of relative tolerance 1e-9."""
+    """Follow gradient flow from one start to optima of several norms, by an adaptive solver of tolerance 1e-9."""
     problem = ensembles.stack([data.problem(norm) for norm in norms])
     start = tuple(jnp.asarray(np.broadcast_to(W, (len(norms), *W.shape))) for W in layers)
     model = models.DeepLinear(_widths(start))

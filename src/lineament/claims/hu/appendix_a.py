@@ -56,22 +56,22 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     eights. At quick size one fully connected network learns the small digits that come with scikit-learn, and whether
     it leaves the twin later is not asked: these digits are told apart linearly.
     """
-    images = [_load(one, settings.training) for one in settings.images]
-    runs = [follow(one, "per image", settings.training, key, settings.networks) for one in images]
-    pairs = [(one.name, run) for one, run in zip(images, runs, strict=True)]
+    images = [_load(data_set, settings.training) for data_set in settings.images]
+    runs = [follow(data_set, "per image", settings.training, key, settings.networks) for data_set in images]
+    pairs = [(data_set.name, run) for data_set, run in zip(images, runs, strict=True)]
     worst = {name: max(run.early_gap(name) for run in runs) for name in settings.networks}
     training = settings.training
     return Evidence(
-        checks=[one for where, run in pairs for one in _checks(where, run, settings)],
+        checks=[check_ for where, run in pairs for check_ in _checks(where, run, settings)],
         numbers={
             f"{label}, {name}, {where}": value
             for where, run in pairs
             for name in settings.networks
             for label, value in _numbers(run, name).items()
         },
-        settings={"data": [one.name for one in images], "image": [one.shape for one in images]},
+        settings={"data": [data_set.name for data_set in images], "image": [data_set.shape for data_set in images]},
         protocol={
-            "data": "; ".join(f"{one.name}, {' × '.join(map(str, one.shape))}" for one in images)
+            "data": "; ".join(f"{data_set.name}, {' × '.join(map(str, data_set.shape))}" for data_set in images)
             + f"; {PREPARED['per image']}",
             "examples": f"{training.train} to train, {training.test} to test",
             "network": f"four hidden layers, erf: fully connected of width {training.width}"
@@ -94,11 +94,13 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 def _load(images: Images, training: Training) -> data.Images:
     """The two classes; of a small data set the training images that are left over serve as tests as well."""
-    both = data.load(images.name, download=False).subset(images.classes)
+    two_classes = data.load(images.name, download=False).subset(images.classes)
     if images.split:  # its few test images V_lin would hold altogether
-        rest = slice(training.train, None)
-        both = both._replace(test_images=both.images[rest], test_labels=both.labels[rest])
-    return both.first(training.train, training.test)
+        left_over = slice(training.train, None)
+        two_classes = two_classes._replace(
+            test_images=two_classes.images[left_over], test_labels=two_classes.labels[left_over]
+        )
+    return two_classes.first(training.train, training.test)
 
 
 def _numbers(run: OnImages, name: Name) -> dict[str, float]:

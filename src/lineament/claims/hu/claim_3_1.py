@@ -103,7 +103,7 @@ class Tables(NamedTuple):
     @property
     def edge(self) -> np.ndarray:
         """‖Σ‖(1 + √(d/n))², where the spectrum of XᵀX/n ends, (law, d)."""
-        norms = np.array([[law.spectrum(int(size)).max() for size in self.d] for law in LAWS.values()])
+        norms = np.array([[law.spectrum(int(dimension)).max() for dimension in self.d] for law in LAWS.values()])
         return norms * (1 + np.sqrt(self.d / self.n)) ** 2
 
 
@@ -126,12 +126,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     d = np.array(settings.dimensions)
     n = np.round(settings.factor * d**settings.exponent).astype(int)
     measured = {name: _over_dimensions(rng, law, d, n, settings.draws) for name, law in LAWS.items()}
-    forecast = {name: np.array([_forecast(law, int(size)) for size in d]) for name, law in LAWS.items()}
+    forecast = {name: np.array([_forecast(law, int(dimension)) for dimension in d]) for name, law in LAWS.items()}
     tables = Tables(d, n, measured, forecast)
     norms = {name: slope(d, measured[name].norm) for name in VARYING}
     overlaps = {name: slope(d, measured[name].overlap) for name in LAWS}
-    outside = [_common_factor(rng, int(count), int(size)) for count, size in zip(n, d, strict=True)]
-    common = np.sqrt([[each.norm, each.overlap] for each in map(_measure, outside)])
+    outside = [_common_factor(rng, int(count), int(dimension)) for count, dimension in zip(n, d, strict=True)]
+    common = np.sqrt([[deviations.norm, deviations.overlap] for deviations in map(_measure, outside)])
     return Evidence(
         checks=[
             *_rates("rms of ‖x‖²/d − 1", norms),
@@ -170,7 +170,7 @@ def _against_forecast(tables: Tables) -> list[Check]:
     """Root mean squares and the largest eigenvalue, against what the moments say."""
     off = [tables.measured[name].norm / tables.forecast[name][:, 0] - 1 for name in VARYING]
     off += [tables.measured[name].overlap / tables.forecast[name][:, 1] - 1 for name in LAWS]
-    grams = np.array([each.gram for each in tables.measured.values()])
+    grams = np.array([deviations.gram for deviations in tables.measured.values()])
     edge = "theory: the spectrum of XᵀX/n ends at ‖Σ‖(1 + √(d/n))², + 10 % at finite d"
     return [
         at_most("worst gap of a root mean square to its forecast, relative", max(np.abs(off).max(1)), 0.1,
@@ -182,8 +182,8 @@ def _against_forecast(tables: Tables) -> list[Check]:
 
 def _extremes(rng: np.random.Generator, tables: Tables) -> list[Check]:
     """The largest deviations of all examples and pairs, in units of √(log n/d)."""
-    widest = {name: each.widest / tables.unit for name, each in tables.measured.items()}
-    strongest = {name: each.strongest / tables.unit for name, each in tables.measured.items()}
+    widest = {name: deviations.widest / tables.unit for name, deviations in tables.measured.items()}
+    strongest = {name: deviations.strongest / tables.unit for name, deviations in tables.measured.items()}
     growth = [slope(tables.d, widest[name]) for name in VARYING] + [slope(tables.d, strongest[name]) for name in LAWS]
     counts, by_count = _over_examples(rng, int(tables.n[-1]) // 2, int(tables.d[-1]))
     # The largest of N Gaussian numbers of either sign is near √(2 log 2N); here there are n(n − 1)/2 pairs.
@@ -231,8 +231,10 @@ def _forecast(law: Law, d: int) -> tuple[float, float]:
 def _over_dimensions(rng: np.random.Generator, law: Law, d: np.ndarray, n: np.ndarray, work: int) -> Deviations:
     """Arrays over d: mean squares and maxima are averaged over repeats, more of them in small dimensions."""
     rows = []
-    for size, count in zip(d, n, strict=True):
-        repeats = [_measure(_draw(rng, law, int(count), int(size))) for _ in range(max(1, work // int(size)))]
+    for dimension, count in zip(d, n, strict=True):
+        repeats = [
+            _measure(_draw(rng, law, int(count), int(dimension))) for _ in range(max(1, work // int(dimension)))
+        ]
         rows.append(np.mean(repeats, axis=0))
     table = np.array(rows).T
     return Deviations(np.sqrt(table[0]), table[1], np.sqrt(table[2]), table[3], table[4])
@@ -244,8 +246,8 @@ def _measure(X: np.ndarray) -> Deviations:
     norms = np.einsum("ij,ij->i", X, X)
     gram = X.T @ X
     strongest = 0.0
-    for start in range(0, n, 2048):
-        block = X[start : start + 2048] @ X[start:].T
+    for begin in range(0, n, 2048):
+        block = X[begin : begin + 2048] @ X[begin:].T
         block[np.arange(len(block)), np.arange(len(block))] = 0
         strongest = max(strongest, float(block.max()), -float(block.min()))
     overlap = (np.sum(gram**2) - norms @ norms) / (n * (n - 1)) / d**2
@@ -269,12 +271,15 @@ def _over_examples(rng: np.random.Generator, most: int, d: int) -> tuple[np.ndar
 def _figure(tables: Tables, common: np.ndarray) -> fig.Figure:
     d, spreads = tables.d, tables.forecast
     norms, overlaps, extremes, grams, x = [], [], [], [], np.log2(d)
-    for group, (name, each) in enumerate(tables.measured.items()):
+    for group, (name, deviations) in enumerate(tables.measured.items()):
         if name != "signs":
-            norms += [fig.points(x, each.norm, name, group), fig.theory(x, spreads[name][:, 0], "forecast")]
-        overlaps += [fig.points(x, each.overlap, name, group), fig.theory(x, spreads[name][:, 1], "forecast")]
-        extremes.append(fig.measured(x, each.strongest / tables.unit, name, group))
-        grams += [fig.points(x, each.gram, name, group), fig.reference(x, tables.edge[group], "‖Σ‖(1 + √(d/n))²")]
+            norms += [fig.points(x, deviations.norm, name, group), fig.theory(x, spreads[name][:, 0], "forecast")]
+        overlaps += [fig.points(x, deviations.overlap, name, group), fig.theory(x, spreads[name][:, 1], "forecast")]
+        extremes.append(fig.measured(x, deviations.strongest / tables.unit, name, group))
+        grams += [
+            fig.points(x, deviations.gram, name, group),
+            fig.reference(x, tables.edge[group], "‖Σ‖(1 + √(d/n))²"),
+        ]
     norms.append(fig.points(x, common[:, 0], "common factor (outside)", len(tables.measured)))
     overlaps.append(fig.points(x, common[:, 1], "common factor (outside)", len(tables.measured)))
     return fig.Figure(

@@ -47,7 +47,9 @@ def at_time(comparisons: Comparisons, c: float) -> np.ndarray:
         on_train, on_fresh = (float(curve[index]) for curve in to_optimum(comparison))
         return on_train, on_fresh
 
-    return np.moveaxis(np.array([[[read(each) for each in copies] for copies in row] for row in comparisons]), -1, 0)
+    return np.moveaxis(
+        np.array([[[read(comparison) for comparison in copies] for copies in row] for row in comparisons]), -1, 0
+    )
 
 
 @sizes(
@@ -70,7 +72,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     table = at_time(comparisons, settings.constant)
     slopes = [rate(d, gap) for gap in table]
     level = float(table[:, -1].mean(axis=-1).max())
-    others = {c: [rate(d, gap)[0] for gap in at_time(comparisons, c)] for c in (0.5, 1.0, settings.reach)}
+    other_slopes = {c: [rate(d, gap)[0] for gap in at_time(comparisons, c)] for c in (0.5, 1.0, settings.reach)}
     return Evidence(
         checks=[
             at_most("upper end of the slope in d at T, training examples", slopes[0][2], 0.0, FALLS),
@@ -78,8 +80,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             at_most(f"mean MSE to the optimum at T, d = {d[-1]}, worst law, over E[y²]", level, AGREE, AGREES),
         ],
         numbers={"slope, training": slopes[0][0], "slope, fresh": slopes[1][0]}
-        | {f"slope, fresh, at {c:g} d log d/η": slope for c, (_, slope) in others.items()}
-        | {f"slope, training, at {c:g} d log d/η": slope for c, (slope, _) in others.items()},
+        | {f"slope, fresh, at {c:g} d log d/η": slope for c, (_, slope) in other_slopes.items()}
+        | {f"slope, training, at {c:g} d log d/η": slope for c, (slope, _) in other_slopes.items()},
         settings={"d": d},
         protocol={
             "inputs": "white Gaussian; Gaussian with eigenvalues of Σ from ½ to 3/2; corners of the cube",
@@ -104,13 +106,13 @@ def _figure(comparisons: Comparisons, sizes: Sequence[int], table: np.ndarray, s
     for place, title in enumerate(("training examples", "fresh examples")):
         marks = []
         for group, (d, row) in enumerate(zip(sizes, comparisons, strict=True)):
-            one = row[0][0]
-            inside = (one.steps <= settings.reach * one.twin.horizon()) & (one.steps > 0)
-            curve = np.mean([to_optimum(each)[place][inside] for each in row[0]], axis=0)
-            times = one.steps[inside] / one.twin.horizon()
+            first = row[0][0]
+            inside = (first.steps <= settings.reach * first.twin.horizon()) & (first.steps > 0)
+            curve = np.mean([to_optimum(comparison)[place][inside] for comparison in row[0]], axis=0)
+            times = first.steps[inside] / first.twin.horizon()
             marks.append(fig.measured(times, curve, f"d = {d}", group))
-            inputs = one.task.X if place == 0 else one.task.fresh
-            off = one.twin.predict(one.steps[inside], inputs) - one.twin.predict(np.inf, inputs)
+            inputs = first.task.X if place == 0 else first.task.fresh
+            off = first.twin.predict(first.steps[inside], inputs) - first.twin.predict(np.inf, inputs)
             marks.append(fig.theory(times, np.mean(off**2, axis=1), "twin" if group == 0 else "", group))
         marks.append(fig.reference([settings.constant] * 2, [1e-3, 1.0], "T"))
         panels.append(

@@ -123,12 +123,12 @@ def _as_in_equation_3(W: np.ndarray, v: np.ndarray, name: str) -> tuple[models.M
     return models.MLP((d, 2 * half, 1), name), Affine(layers)  # type: ignore[arg-type]
 
 
-def _worst_output(net: models.MLP, params: Affine, X: jax.Array) -> float:
+def _worst_output(model: models.MLP, parameters: Affine, X: jax.Array) -> float:
     """The largest output against that of the first half of the neurons alone."""
-    W, v = params.layers
+    W, v = parameters.layers
     first = v.at[:, v.shape[1] // 2 :].set(0.0)
-    alone = net.apply(Affine((W, first)), X)
-    return float(jnp.max(jnp.abs(net.apply(params, X))) / jnp.max(jnp.abs(alone)))
+    alone = model.apply(Affine((W, first)), X)
+    return float(jnp.max(jnp.abs(model.apply(parameters, X))) / jnp.max(jnp.abs(alone)))
 
 
 def _two_layer_kernel(X: Any, W: np.ndarray, v: np.ndarray, name: str) -> np.ndarray:

@@ -82,7 +82,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     d = flat(settings.over.groups)
     slopes = {FIXED: rate(d, gaps(fixed)[1]), GROWN: rate(d, gaps(grown)[1])}
     small = gaps(fixed)[1, :-1]
-    last = np.array([[[one.gaps()[1][-1] for one in row[0]]] for row in fixed])
+    last = np.array([[[comparison.gaps()[1][-1] for comparison in row[0]]] for row in fixed])
     return Evidence(
         checks=[
             *_indistinguishable(networks),
@@ -125,8 +125,8 @@ def _over_dimensions(rng: np.random.Generator, settings: Settings) -> tuple[Comp
 
 def _indistinguishable(networks: Sequence[Comparison]) -> list[Check]:
     """Figs. 1a and b: outputs and losses up to T."""
-    worst = np.mean([one.worst() for one in networks], axis=0)
-    apart = float(np.mean([_loss_gap(one) for one in networks]))
+    worst = np.mean([comparison.worst() for comparison in networks], axis=0)
+    apart = float(np.mean([_loss_gap(comparison) for comparison in networks]))
     bar = '"indistinguishable" in a plot of outputs ±1: 2 % in mean square'
     return [
         at_most("largest MSE up to T over E[y²], training", worst[0], 0.02, bar),
@@ -136,37 +136,42 @@ def _indistinguishable(networks: Sequence[Comparison]) -> list[Check]:
     ]  # fmt: skip
 
 
-def _loss_gap(one: Comparison) -> float:
+def _loss_gap(comparison: Comparison) -> float:
     """The largest gap between the losses of network and twin up to T, over the loss at the start."""
-    pairs = zip(one.losses(), one.twin_losses(), strict=True)
-    return max(float(np.max(np.abs(f - g)[one.inside]) / f[0]) for f, g in pairs)
+    pairs = zip(comparison.losses(), comparison.twin_losses(), strict=True)
+    return max(float(np.max(np.abs(f - g)[comparison.inside]) / f[0]) for f, g in pairs)
 
 
-def _phase(one: Comparison) -> agreement.LinearPhase:
+def _phase(comparison: Comparison) -> agreement.LinearPhase:
     """Where network and twin part on the fresh examples, at 2 % of E[y²]."""
-    twin = one.twin.predict(one.steps, one.task.fresh)
-    return agreement.linear_phase(one.steps, one.network_fresh, twin, scale=float(np.mean(one.task.y**2)))
+    twin = comparison.twin.predict(comparison.steps, comparison.task.fresh)
+    return agreement.linear_phase(
+        comparison.steps, comparison.network_fresh, twin, scale=float(np.mean(comparison.task.y**2))
+    )
 
 
-def _single_gap(one: Comparison) -> float:
+def _single_gap(comparison: Comparison) -> float:
     """The largest gap up to T of the outputs that are drawn, over the largest of these outputs."""
-    model = one.twin.predict(one.steps, one.task.fresh[:DRAWN])
-    gap = np.abs(one.network_fresh[:, :DRAWN] - model)[one.inside]
-    return float(gap.max() / np.abs(model[one.inside]).max())
+    model = comparison.twin.predict(comparison.steps, comparison.task.fresh[:DRAWN])
+    gap = np.abs(comparison.network_fresh[:, :DRAWN] - model)[comparison.inside]
+    return float(gap.max() / np.abs(model[comparison.inside]).max())
 
 
 def _numbers(networks: Sequence[Comparison]) -> dict[str, float]:
-    phases = [_phase(one) for one in networks]
+    phases = [_phase(comparison) for comparison in networks]
     ends = {
-        f"step at which the MSE passes {name}": float(np.median([getattr(one, field) for one in phases]))
+        f"step at which the MSE passes {name}": float(np.median([getattr(phase, field) for phase in phases]))
         for name, field in (("1 %", "at_half"), ("2 %", "end"), ("4 %", "at_double"))
     }
     first = [
-        agreement.relative_mse(one.network_fresh, one.twin.predict(one.steps, one.task.fresh))[1] for one in networks
+        agreement.relative_mse(
+            comparison.network_fresh, comparison.twin.predict(comparison.steps, comparison.task.fresh)
+        )[1]
+        for comparison in networks
     ]
-    late = [one.losses()[0][-1] / one.twin_losses()[0][-1] for one in networks]
+    late = [comparison.losses()[0][-1] / comparison.twin_losses()[0][-1] for comparison in networks]
     return {name: value for name, value in ends.items() if np.isfinite(value)} | {
-        "gap of the losses, worst network": max(_loss_gap(one) for one in networks),
+        "gap of the losses, worst network": max(_loss_gap(comparison) for comparison in networks),
         f"gap of {DRAWN} single outputs up to T over the largest of them, worst": max(map(_single_gap, networks)),
         "MSE after one step, relative to the twin's output": float(np.mean(first)),
         "d/m": networks[0].task.X.shape[1] / networks[0].width,
@@ -190,16 +195,16 @@ def _protocol(settings: Settings, T: float) -> dict[str, str]:
 
 
 def _figure(networks: Sequence[Comparison], d: Sequence[int], tables: dict[str, np.ndarray]) -> fig.Figure:
-    one = networks[0]
-    shown = one.steps > 0
-    at, T = one.steps[shown], one.twin.horizon()
+    first = networks[0]
+    shown = first.steps > 0
+    at, T = first.steps[shown], first.twin.horizon()
     marks = []
-    for group, (name, f, g) in enumerate(zip(("training", "test"), one.losses(), one.twin_losses(), strict=True)):
+    for group, (name, f, g) in enumerate(zip(("training", "test"), first.losses(), first.twin_losses(), strict=True)):
         marks.append(fig.measured(at, f[shown], name, group))
         marks.append(fig.theory(at, g[shown], "twin" if group == 0 else "", group))
     end = fig.reference([T, T], [0.0, 0.5], "T")
     loss = fig.Panel((*marks, end), "step", "loss", "a: losses", "log", "linear", (0.0, 0.55))
-    outputs, model = one.network_fresh[shown, :DRAWN], one.twin.predict(at, one.task.fresh[:DRAWN])
+    outputs, model = first.network_fresh[shown, :DRAWN], first.twin.predict(at, first.task.fresh[:DRAWN])
     top = 1.2 * float(max(np.abs(outputs).max(), np.abs(model).max()))
     lines = [fig.measured(at, outputs[:, i], "", i) for i in range(DRAWN)]
     thin = [fig.theory(at, model[:, i], "", i) for i in range(DRAWN)]
@@ -210,15 +215,15 @@ def _figure(networks: Sequence[Comparison], d: Sequence[int], tables: dict[str, 
     slopes = {name: rate(d, table)[0] for name, table in tables.items()}
     return fig.Figure(
         (loss, single, _gap_panel(networks, at), against(d, tables, "c: over d")),
-        f"Up to T the losses of network and twin differ by {100 * _loss_gap(one):.1f} % of the first loss, and five "
-        f"single outputs by up to {100 * _single_gap(one):.0f} % of the largest. Over d their distance grows as "
+        f"Up to T the losses of network and twin differ by {100 * _loss_gap(first):.1f} % of the first loss, and five "
+        f"single outputs by up to {100 * _single_gap(first):.0f} % of the largest. Over d their distance grows as "
         f"d^{slopes[FIXED]:.2f} at width 256, and goes as d^{slopes[GROWN]:.2f} at 4d^1.25.",
         2,
     )  # fmt: skip
 
 
 def _gap_panel(networks: Sequence[Comparison], at: np.ndarray) -> fig.Panel:
-    gap = np.array([_phase(one).gap for one in networks])[:, networks[0].steps > 0]
+    gap = np.array([_phase(comparison).gap for comparison in networks])[:, networks[0].steps > 0]
     marks = (
         fig.band(at, gap.min(axis=0), gap.max(axis=0), "", 3),
         fig.measured(at, gap.mean(axis=0), "mean", 3),

@@ -52,11 +52,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     at = np.unique(np.r_[0, np.linspace(1, T, 20), np.linspace(T, 1.5 * T, 8)].astype(int))
     comparisons = _networks(rng, settings, at)
     # copy, (MSE to the full and the naive twin, gaps of the test loss to both), time
-    curves = {width: np.array([_curves(one) for one in some]) for width, some in comparisons.items()}
+    curves = {width: np.array([_curves(comparison) for comparison in copies]) for width, copies in comparisons.items()}
     inside = (at > 0) & (at <= T)
-    mean = {width: each[..., inside].mean(axis=(0, 2)) for width, each in curves.items()}
-    largest = {width: each[..., inside].mean(axis=0).max(axis=1) for width, each in curves.items()}
-    ratios = {width: float(each[1] / each[0]) for width, each in mean.items()}
+    mean = {width: curve[..., inside].mean(axis=(0, 2)) for width, curve in curves.items()}
+    largest = {width: curve[..., inside].mean(axis=0).max(axis=1) for width, curve in curves.items()}
+    ratios = {width: float(gaps[1] / gaps[0]) for width, gaps in mean.items()}
     widest, narrowest = max(ratios), min(ratios)
     return Evidence(
         checks=[
@@ -100,8 +100,8 @@ def _networks(rng: np.random.Generator, settings: Settings, at: np.ndarray) -> d
     eta = settings.step_size
     for widths, copies in zip(settings.widths, settings.copies, strict=True):
         members = [(_norm_task(rng, settings), width) for width in widths for _ in range(copies)]
-        for one in follow(rng, members, activation="relu", first=eta, second=eta, at=at):
-            comparisons.setdefault(one.width, []).append(one)
+        for comparison in follow(rng, members, activation="relu", first=eta, second=eta, at=at):
+            comparisons.setdefault(comparison.width, []).append(comparison)
     return comparisons
 
 
@@ -131,15 +131,15 @@ def _figure(comparison: Comparison, curves: np.ndarray, mean: Mapping[int, np.nd
     test = comparison.losses()[1][shown]
     full, naive = (twin.loss(at, fresh, y) for twin in (comparison.twin, _naive(comparison)))
     low, top = 0.6 * float(min(test.min(), full.min())), 2 * float(max(test.max(), naive.max()))
-    one = fig.Panel(
+    single = fig.Panel(
         (fig.measured(at, test, f"network, m = {DRAWN}", 0), fig.theory(at, full, "twin"),
          fig.reference(at, naive, "naive twin")),
         "step", "test loss", "one network", "log", "log", (low, top),
     )  # fmt: skip
-    both = curves.mean(axis=0)[:, shown]
-    high = 1.9 * float(both[1].max())
+    mean_curves = curves.mean(axis=0)[:, shown]
+    high = 1.9 * float(mean_curves[1].max())
     apart = fig.Panel(
-        (fig.measured(at, both[0], "twin", 1), fig.measured(at, both[1], "naive twin", 2),
+        (fig.measured(at, mean_curves[0], "twin", 1), fig.measured(at, mean_curves[1], "naive twin", 2),
          fig.reference([T, T], [0.0, high], "T")),
         "step", "MSE, fresh", f"m = {DRAWN}, mean of networks", y_limits=(0.0, high),
     )  # fmt: skip
@@ -153,7 +153,7 @@ def _figure(comparison: Comparison, curves: np.ndarray, mean: Mapping[int, np.nd
     )  # fmt: skip
     ratio = gap[-1, 1] / gap[-1, 0]
     return fig.Figure(
-        (one, apart, over),
+        (single, apart, over),
         f"Without the norm among its features the twin misses what the network learns: {ratio:.0f} times the gap at "
         f"m = {widths[-1]}.",
     )

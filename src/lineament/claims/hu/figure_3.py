@@ -59,21 +59,24 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     animal and a vehicle: from so few images nothing beyond a linear model is learnt of cats and horses.
     """
     images = {pair: _images(pair, settings) for pair in settings.pairs}
-    first, *rest = settings.pairs
+    first, *other_pairs = settings.pairs
     runs = {first: follow(images[first], "per image", settings.training, key, settings.networks)}
-    runs |= {pair: follow(images[pair], "per image", settings.training, key, ("fully connected",)) for pair in rest}
-    others: dict[Preparation, OnImages] = {
+    runs |= {
+        pair: follow(images[pair], "per image", settings.training, key, ("fully connected",)) for pair in other_pairs
+    }
+    other_runs: dict[Preparation, OnImages] = {
         how: follow(images[first], how, settings.training, key, ("fully connected",)) for how in settings.others
     }
     stand_in = "" if _at_hand(settings) else "without CIFAR-10's files, Gaussian images with linear labels stand in"
     return Evidence(
-        checks=[one for name in settings.networks for one in _checks(name, runs, stand_in)],
+        checks=[check_ for name in settings.networks for check_ in _checks(name, runs, stand_in)],
         numbers=_numbers(runs) | {f"early relative MSE, {how}": run.early_gap("fully connected")
-                                  for how, run in others.items()},
-        settings={"data": [one.name for one in images.values()], "image": images[first].shape, "preparations": PREPARED},
+                                  for how, run in other_runs.items()},
+        settings={"data": [data_set.name for data_set in images.values()], "image": images[first].shape,
+                  "preparations": PREPARED},
         protocol=_protocol(settings, images[first], stand_in),
-        figure=_figure(first, runs[first], others),
-        remarks=[f"The data: {'; '.join(one.name for one in images.values())}."],
+        figure=_figure(first, runs[first], other_runs),
+        remarks=[f"The data: {'; '.join(data_set.name for data_set in images.values())}."],
     )  # fmt: skip
 
 
@@ -130,10 +133,10 @@ def _numbers(runs: Mapping[Pair, OnImages]) -> dict[str, float]:
 def _protocol(settings: Settings, images: data.Images, stand_in: str) -> dict[str, str]:
     training = settings.training
     pairs = "; ".join(" and ".join(f"{name}s" for name in pair) for pair in settings.pairs)
-    size = " × ".join(map(str, images.shape))
+    shape = " × ".join(map(str, images.shape))
     channels = f", and convolutional with {training.channels} channels" if len(settings.networks) > 1 else " only"
     return {
-        "data": stand_in or f"{pairs} of CIFAR-10, averaged to {size} pixels; {PREPARED['per image']}",
+        "data": stand_in or f"{pairs} of CIFAR-10, averaged to {shape} pixels; {PREPARED['per image']}",
         "examples": f"{training.train} to train, {training.test} to test",
         "network": f"four hidden layers, erf: fully connected of width {training.width}{channels}",
         "loss": "square loss",
@@ -144,7 +147,7 @@ def _protocol(settings: Settings, images: data.Images, stand_in: str) -> dict[st
     }
 
 
-def _figure(pair: Pair, run: OnImages, others: Mapping[Preparation, OnImages]) -> fig.Figure:
+def _figure(pair: Pair, run: OnImages, other_runs: Mapping[Preparation, OnImages]) -> fig.Figure:
     """Losses on and off V_lin, three outputs, and the distance from the twin."""
     t, losses, single, gaps = run.steps[1:], [], [], []
     middle, count = run.steps.size // 2, len(run.labels)
@@ -157,8 +160,8 @@ def _figure(pair: Pair, run: OnImages, others: Mapping[Preparation, OnImages]) -
     losses += [fig.theory(t, part[1:], "twin" if i == 0 else "") for i, part in enumerate(run.parts(run.twin))]
     single += [fig.theory(t, run.twin[1:, i], "twin" if i == shown[0] else "") for i in shown]
     gaps += [
-        fig.measured(t, other.apart("fully connected")[1:], f"FC, {how}", group)
-        for group, (how, other) in enumerate(others.items(), start=2)
+        fig.measured(t, prepared.apart("fully connected")[1:], f"FC, {how}", group)
+        for group, (how, prepared) in enumerate(other_runs.items(), start=2)
     ]
     name: Name = "fully connected"
     return fig.Figure(

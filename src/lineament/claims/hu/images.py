@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import data, measure, models, problems, starts, train
+from ...core.precision import products
 from ...theory import kernels, twin
 
 HIDDEN = 4
@@ -61,8 +62,8 @@ class OnImages(NamedTuple):
     def early(self) -> np.ndarray:
         """Steps after the start until the twin has made half of its progress on V_lin."""
         loss = self.parts(self.twin).linear
-        done = (loss[0] - loss) / (loss[0] - loss.min())
-        return (self.steps > 0) & (self.steps <= self.steps[np.argmax(done >= EARLY)])
+        progress = (loss[0] - loss) / (loss[0] - loss.min())
+        return (self.steps > 0) & (self.steps <= self.steps[np.argmax(progress >= EARLY)])
 
     def apart(self, name: Name) -> np.ndarray:
         """E(f − f^lin)²/E(f^lin)² on the test examples (Fig. 3c)."""
@@ -83,8 +84,8 @@ class OnImages(NamedTuple):
 
     def progress(self, name: Name) -> tuple[float, float]:
         """How much of the test loss off V_lin the network has taken away by the end of the linear phase, and at best."""
-        rest = self.parts(self.networks[name]).rest
-        return float(1 - rest[self.early][-1] / rest[0]), float(1 - rest.min() / rest[0])
+        outside = self.parts(self.networks[name]).rest
+        return float(1 - outside[self.early][-1] / outside[0]), float(1 - outside.min() / outside[0])
 
 
 class InParts(problems.LpRegression):
@@ -93,7 +94,7 @@ class InParts(problems.LpRegression):
     part: int = eqx.field(static=True, default=1000)
 
     def loss(self, map: Any) -> jax.Array:
-        """The mean over all examples; a part's activations are not kept but computed anew."""
+        """The mean over all examples; a part's activations are not kept but computed again."""
         count = -(-len(self.inputs) // self.part)
         if count == 1:
             return super().loss(map)
@@ -111,8 +112,8 @@ def prepare(images: data.Images, how: Preparation) -> tuple[np.ndarray, np.ndarr
         tests, X = tests - X.mean(axis=0), X - X.mean(axis=0)
     if how == "per image":
         return X / _size(X), tests / _size(tests)
-    one = np.sqrt(np.mean(X**2))
-    return X / one, tests / one
+    deviation = np.sqrt(np.mean(X**2))
+    return X / deviation, tests / deviation
 
 
 def _size(rows: np.ndarray) -> np.ndarray:
@@ -125,7 +126,7 @@ def signs(labels: np.ndarray) -> np.ndarray:
 
 
 def network(image: tuple[int, int, int], name: Name, training: Training) -> models.Mirrored:
-    """Four hidden layers, erf, NTK parameterisation: both kinds have the same coefficient of XXᵀ/d."""
+    """A network of four hidden layers, erf, NTK parameterisation: both kinds have the same coefficient of XXᵀ/d."""
     if name == "fully connected":
         return models.Mirrored(models.MLP((int(np.prod(image)), *(training.width,) * HIDDEN, 1), "erf"))
     return models.Mirrored(models.ConvNet(image, (training.channels,) * HIDDEN, (1,), 3, padding="circular"))
@@ -134,7 +135,7 @@ def network(image: tuple[int, int, int], name: Name, training: Training) -> mode
 def follow(
     images: data.Images, how: Preparation, training: Training, key: jax.Array, names: tuple[Name, ...]
 ) -> OnImages:
-    """Full-batch descent of the networks and of the twin, at one step size for all.
+    """Train the networks and the twin by full-batch descent, at one step size for all.
 
     The twin's kernel is κXXᵀ/d, κ from `kernels.expansion`. The step makes the rate of the top principal component,
     ηκs₁²/(nd), equal to `training.rate`.
@@ -153,7 +154,7 @@ def follow(
         model = network(images.shape, name, training)
         start = starts.mirrored(model, key, starts.gaussian, deviation=1.0, dtype=jnp.float32)
         problem = InParts(inputs, outputs, 2, len(X) if name == "fully connected" else training.part)
-        with jax.default_matmul_precision("highest"):  # not a GPU's TF32
+        with products("float32"):
             run = train.descend(
                 model, problem, start, step_size=step_size, steps=training.steps, at=at, record=(record,)
             )

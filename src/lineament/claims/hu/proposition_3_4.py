@@ -82,8 +82,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     d = np.array(settings.dimensions)
     n = 2 * np.round(d ** (1 + settings.alpha)).astype(int)
     norms = {label: _over_dimensions(rng, *case, d, n, settings.draws) for label, case in CASES.items()}
-    spectral = {label: slope(d, each.spectral * d / n) for label, each in norms.items()}
-    frobenius = {label: slope(d, each.frobenius * d / n) for label, each in norms.items()}
+    spectral = {label: slope(d, norm.spectral * d / n) for label, norm in norms.items()}
+    frobenius = {label: slope(d, norm.frobenius * d / n) for label, norm in norms.items()}
     cube = _on_cubes(rng, settings)
     at_cube = slope(cube.d, cube.frobenius * cube.d / cube.n)
     return Evidence(
@@ -122,7 +122,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 def _levels(rng: np.random.Generator, norms: dict[str, Norms], cube: Cube, n: np.ndarray) -> list[Check]:
     """How far the norms are apart, what the diagonal gives, what ν is for, and that the formula is the network's."""
-    least = [np.min(each.frobenius / np.sqrt(n)) / _slope_variance(CASES[label][0]) for label, each in norms.items()]
+    least = [np.min(norm.frobenius / np.sqrt(n)) / _slope_variance(CASES[label][0]) for label, norm in norms.items()]
     least.append(np.min(cube.frobenius / np.sqrt(cube.n)) / _slope_variance("erf"))
     relu = norms["relu"]
     return [
@@ -140,7 +140,9 @@ def _levels(rng: np.random.Generator, norms: dict[str, Norms], cube: Cube, n: np
 def _on_cubes(rng: np.random.Generator, settings: Settings) -> Cube:
     d = np.array(settings.cubes)
     n = np.round(d**settings.crowd).astype(int)
-    return Cube(d, n, np.array([_cube_gap(rng, int(size), int(count)) for size, count in zip(d, n, strict=True)]))
+    return Cube(
+        d, n, np.array([_cube_gap(rng, int(dimension), int(count)) for dimension, count in zip(d, n, strict=True)])
+    )
 
 
 def _over_dimensions(
@@ -148,8 +150,8 @@ def _over_dimensions(
 ) -> Norms:
     """Mean norms over draws of data and weights, more of them in small dimensions."""
     rows = []
-    for size, count in zip(map(int, d), map(int, n), strict=True):
-        draws = [_gap(rng, activation, levels, size, count) for _ in range(max(2, work // size))]
+    for dimension, count in zip(map(int, d), map(int, n), strict=True):
+        draws = [_gap(rng, activation, levels, dimension, count) for _ in range(max(2, work // dimension))]
         rows.append(np.mean(draws, axis=0))
     return Norms(*np.array(rows).T)
 
@@ -186,19 +188,19 @@ def _differentiated(rng: np.random.Generator) -> float:
     """The formula against the tangent kernel of all of eq. 1 from the mirrored start, with only W as parameter."""
     n, d, half = 24, 10, 16
     X, W, v = rng.standard_normal((n, d)), rng.standard_normal((half, d)), rng.choice([-1.0, 1.0], half)
-    both, signs = jnp.asarray(np.concatenate([W, W])), jnp.asarray(np.concatenate([v, -v]))
+    neurons, signs = jnp.asarray(np.concatenate([W, W])), jnp.asarray(np.concatenate([v, -v]))
 
     def network(W: jax.Array, x: jax.Array) -> jax.Array:
         return models.activation("softplus")(x @ W.T / np.sqrt(d)) @ signs / np.sqrt(2 * half)
 
     formula = _first_layer_kernel(X, W, "softplus")
-    return float(np.abs(measured_kernels.empirical(network, both, X) - formula).max() / formula.max())
+    return float(np.abs(measured_kernels.empirical(network, neurons, X) - formula).max() / formula.max())
 
 
 def _slope_variance(activation: str) -> float:
     """Var φ′(g), which remains on the diagonal."""
-    one = np.array(1.0)
-    return float(dual(activation, one, one, one).slope) - twin.constants(activation).zeta ** 2
+    variance = np.array(1.0)
+    return float(dual(activation, variance, variance, variance).slope) - twin.constants(activation).zeta ** 2
 
 
 def _cube_gap(rng: np.random.Generator, d: int, n: int) -> float:
@@ -214,7 +216,7 @@ def _upper(slopes: dict[str, tuple[float, float]]) -> float:
 
 
 def _least_ratio(norms: dict[str, Norms]) -> float:
-    return float(min(each.frobenius[-1] / each.spectral[-1] for each in norms.values()))
+    return float(min(norm.frobenius[-1] / norm.spectral[-1] for norm in norms.values()))
 
 
 def _norms_figure(d: np.ndarray, n: np.ndarray, norms: dict[str, Norms], cube: Cube, alpha: float) -> fig.Figure:

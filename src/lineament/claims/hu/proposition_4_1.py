@@ -59,12 +59,14 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     channels, gaps = _finite_networks(key, rng, settings.networks)
     tables = {alpha: _by_filter(rng, d, alpha, settings.fixed) for alpha in settings.alphas}
     off = np.array(
-        [np.abs(table.measured / table.forecast - 1) for each in tables.values() for table in each.values()]
+        [np.abs(table.measured / table.forecast - 1) for by_filter in tables.values() for table in by_filter.values()]
     )
-    slopes = {(alpha, name): slope(d, t.measured) for alpha, each in tables.items() for name, t in each.items()}
+    slopes = {
+        (alpha, name): slope(d, t.measured) for alpha, by_filter in tables.items() for name, t in by_filter.items()
+    }
     return Evidence(
         checks=[
-            *(one for alpha in settings.alphas for one in _checks(d, alpha, tables[alpha], settings.fixed)),
+            *(check_ for alpha in settings.alphas for check_ in _checks(d, alpha, tables[alpha], settings.fixed)),
             at_most("worst relative gap of the distance to its forecast, larger half of d",
                     off[:, len(d) // 2 :].max(), 0.1, "theory: the next order, 1/√d at most"),
             within("slope of finite networks' gap in channels", slope(channels, gaps)[0], -0.6, -0.4,
@@ -123,15 +125,15 @@ def _distances(rng: np.random.Generator, d: np.ndarray, n: np.ndarray, q: np.nda
     """Means over draws, more of them in small dimensions."""
     rows = []
     zeta = twin.constants("erf").zeta
-    for size, count, width in zip(map(int, d), map(int, n), map(int, q), strict=True):
+    for dimension, count, width in zip(map(int, d), map(int, n), map(int, q), strict=True):
         draws = []
-        for _ in range(max(1, min(16, 128 // size))):
-            X = rng.choice([-1.0, 1.0], (count, size))
-            gram = X @ X.T / size
+        for _ in range(max(1, min(16, 128 // dimension))):
+            X = rng.choice([-1.0, 1.0], (count, dimension))
+            gram = X @ X.T / dimension
             kernel = kernels.circular_cnn(X, filter_size=width, activation="erf").ntk
             distance, scale = spectral_norm(kernel - 2 * zeta**2 * gram), spectral_norm(gram)
             forecast = _excess(width) * (scale - 1) + float(_profile(np.array(1.0))) - 2 * zeta**2
-            draws.append([distance * size / count, forecast * size / count, distance / scale])
+            draws.append([distance * dimension / count, forecast * dimension / count, distance / scale])
         rows.append(np.mean(draws, axis=0))
     return Distances(*np.array(rows).T)
 
@@ -154,16 +156,16 @@ def _finite_networks(key: jax.Array, rng: np.random.Generator, count: int) -> tu
     The kernel of a network is a mean over its channels, so that the mean over several networks is that of one with all
     their channels.
     """
-    n, d, q, each = 16, 12, 5, 64
+    n, d, q, channels = 16, 12, 5, 64
     X = rng.choice([-1.0, 1.0], (n, d))
     limit = kernels.circular_cnn(X, filter_size=q, activation="erf").ntk
-    net = models.ConvNet((d, 1, 1), (each,), (1,), ((q, 1),), padding="circular")
-    drawn = [starts.gaussian(net, one, deviation=1.0) for one in jax.random.split(key, count)]
-    kernel = np.array([measured_kernels.empirical(net, start, X) for start in drawn])
+    model = models.ConvNet((d, 1, 1), (channels,), (1,), ((q, 1),), padding="circular")
+    drawn = [starts.gaussian(model, network_key, deviation=1.0) for network_key in jax.random.split(key, count)]
+    kernel = np.array([measured_kernels.empirical(model, start, X) for start in drawn])
     groups = 2 ** np.arange(int(np.log2(count)) - 1)
     gaps = [kernel.reshape(-1, group, n, n).mean(axis=1) - limit for group in groups]
-    size = np.linalg.norm(limit)
-    return each * groups, np.array([np.sqrt(np.mean(np.sum(gap**2, axis=(1, 2)))) / size for gap in gaps])
+    norm = np.linalg.norm(limit)
+    return channels * groups, np.array([np.sqrt(np.mean(np.sum(gap**2, axis=(1, 2)))) / norm for gap in gaps])
 
 
 def _figure(
@@ -172,7 +174,7 @@ def _figure(
     marks = (fig.points(channels, gaps, group=4), fig.theory(channels, gaps[0] * np.sqrt(channels[0] / channels)))
     return fig.Figure(
         (
-            *(_distance_panel(alpha, d, each) for alpha, each in tables.items()),
+            *(_distance_panel(alpha, d, by_filter) for alpha, by_filter in tables.items()),
             fig.Panel(marks, "channels", "gap to infinite width", "finite networks, channels^(−1/2)", "log", "log"),
         ),
         "The distance falls faster than d^(−α) with the filter asked for, as forecast, and not at all with a fixed "

@@ -78,20 +78,21 @@ def sweep(
     """
     table = []
     for group in groups:
-        runs = [(d, each) for d in group for each in series for _ in range(copies)]
+        runs = [(d, law) for d in group for law in series for _ in range(copies)]
         members = [
-            (task(rng, d, grown(d, *each.examples), fresh, each.inputs, each.labels), grown(d, *each.width))
-            for d, each in runs
+            (task(rng, d, grown(d, *law.examples), fresh, law.inputs, law.labels), grown(d, *law.width))
+            for d, law in runs
         ]
-        step_size = np.array([each.step_size[0] * d ** each.step_size[1] for d, each in runs])
-        ratio = np.array([each.second for _, each in runs]) if all(trains) else 1.0
+        step_size = np.array([law.step_size[0] * d ** law.step_size[1] for d, law in runs])
+        ratio = np.array([law.second for _, law in runs]) if all(trains) else 1.0
         T = np.array([d * np.log(d) for d, _ in runs]) / (step_size * np.maximum(ratio, 1))
         at = np.unique(np.concatenate([np.linspace(0, reach * end, count).astype(int) for end in set(T.tolist())]))
         eta1, eta2 = step_size * trains[0], step_size * ratio * trains[1]
         comparisons = follow(rng, members, activation=activation, first=eta1, second=eta2, at=at)
-        size = len(series) * copies
+        runs_of_d = len(series) * copies
         table += [
-            [comparisons[j : j + copies] for j in range(i, i + size, copies)] for i in range(0, len(comparisons), size)
+            [comparisons[j : j + copies] for j in range(i, i + runs_of_d, copies)]
+            for i in range(0, len(comparisons), runs_of_d)
         ]
     return table
 
@@ -108,7 +109,9 @@ def flat(groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def gaps(comparisons: Comparisons) -> np.ndarray:
     """The worst gap up to T, as (training or fresh, size, series, copy)."""
-    return np.moveaxis(np.array([[[each.worst() for each in copies] for copies in row] for row in comparisons]), -1, 0)
+    return np.moveaxis(
+        np.array([[[comparison.worst() for comparison in copies] for copies in row] for row in comparisons]), -1, 0
+    )
 
 
 def levelled(table: np.ndarray) -> np.ndarray:
@@ -149,9 +152,9 @@ def along(comparisons: Comparisons, sizes: Sequence[int], title: str) -> fig.Pan
     """The gap on fresh examples along the run, mean over the copies of the first series."""
     marks = []
     for group, (d, row) in enumerate(zip(sizes, comparisons, strict=True)):
-        one = row[0][0]
-        curve = np.mean([each.gaps()[1][one.inside] for each in row[0]], axis=0)
-        marks.append(fig.measured(one.steps[one.inside] / one.twin.horizon(), curve, f"d = {d}", group))
+        first = row[0][0]
+        curve = np.mean([comparison.gaps()[1][first.inside] for comparison in row[0]], axis=0)
+        marks.append(fig.measured(first.steps[first.inside] / first.twin.horizon(), curve, f"d = {d}", group))
     top = max(float(mark.y.max()) for mark in marks if mark.y is not None)
     return fig.Panel(tuple(marks), "t/T", "MSE, fresh examples", title, y_limits=(0.0, 1.15 * top))
 

@@ -17,6 +17,7 @@ from scipy import special
 
 from ... import models, problems, train
 from ...core import ensembles
+from ...core.precision import products
 from ...models import Affine, Pair
 from ...theory import twin
 from ..padding import pad
@@ -61,18 +62,18 @@ class Comparison(NamedTuple):
         return self.steps <= self.twin.horizon()
 
     def gaps(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eqs. 7 and 8: the mean square of network − twin on training, and of its truncation at 1 on fresh examples."""
+        """The mean square of network − twin on training, and of its truncation at 1 on fresh examples (eqs. 7 and 8)."""
         on_train = np.mean((self.network - self.twin.predict(self.steps)) ** 2, axis=1)
         on_fresh = (self.network_fresh - self.twin.predict(self.steps, self.task.fresh)) ** 2
         return on_train, np.mean(np.minimum(on_fresh, 1), axis=1)
 
     def worst(self) -> tuple[float, float]:
         """The largest of either gap for t ≤ T, over E[y²]."""
-        early, size = self.inside, np.mean(self.task.y**2)
+        early, scale = self.inside, np.mean(self.task.y**2)
         until = self._replace(
             steps=self.steps[early], network=self.network[early], network_fresh=self.network_fresh[early]
         )
-        on_train, on_fresh = (float(np.max(gap) / size) for gap in until.gaps())
+        on_train, on_fresh = (float(np.max(gap) / scale) for gap in until.gaps())
         return on_train, on_fresh
 
     def losses(self) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +124,7 @@ def task(
 
 
 def mirrored_start(rng: np.random.Generator, d: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eq. 3: standard normal w and v = ±1 of half the neurons; the others have the same w and −v."""
+    """Standard normal w and v = ±1 of half the neurons (eq. 3); the others have the same w and −v."""
     return rng.normal(size=(width // 2, d)), rng.choice([-1.0, 1.0], size=(1, width // 2))
 
 
@@ -131,12 +132,12 @@ def mirrored_start(rng: np.random.Generator, d: int, width: int) -> tuple[np.nda
 def some_layers(first: bool, second: bool) -> Callable[[Any], optax.GradientTransformation]:
     """Plain descent of the layers that train; the other is left alone."""
 
-    def part(trains: bool, step: jax.Array, gradient: jax.Array) -> jax.Array:
-        return -step * gradient if trains else jnp.zeros_like(gradient)
+    def part(trains: bool, step_size: jax.Array, gradient: jax.Array) -> jax.Array:
+        return -step_size * gradient if trains else jnp.zeros_like(gradient)
 
-    def make(step: Any) -> optax.GradientTransformation:
+    def make(step_size: Any) -> optax.GradientTransformation:
         def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-            halves = (Affine((part(first, step, W), part(second, step, v))) for (W, v), _ in updates)
+            halves = (Affine((part(first, step_size, W), part(second, step_size, v))) for (W, v), _ in updates)
             return Pair(*halves), state
 
         return optax.GradientTransformation(lambda params: optax.EmptyState(), update)
@@ -168,23 +169,23 @@ def follow(
         second: η2, the same. A layer whose step is 0 does not train, in any member.
         at: The steps at which to look, the last being that of the run.
     """
-    eta1, eta2 = (np.broadcast_to(np.asarray(each, float), len(members)) for each in (first, second))
+    eta1, eta2 = (np.broadcast_to(np.asarray(eta, float), len(members)) for eta in (first, second))
     trains = bool(eta1.any()), bool(eta2.any())
-    shapes = np.array([(*each.X.shape, width // 2) for each, width in members])
+    shapes = np.array([(*data.X.shape, width // 2) for data, width in members])
     N, D, M = shapes.max(axis=0)
     n, d, m = shapes.T
     step_size = (eta2 if trains[1] else eta1) * M * N / (m * n)
     scale = np.sqrt(step_size * n / N / eta1) if trains[0] else np.ones(len(members))
-    drawn = [mirrored_start(rng, each.X.shape[1], width) for each, width in members]
+    drawn = [mirrored_start(rng, data.X.shape[1], width) for data, width in members]
     factors = np.stack([scale, np.sqrt(M / m)])
     half = Affine(tuple(_padded([f * layers[i] for f, layers in zip(factors[i], drawn, strict=True)]) for i in (0, 1)))
     shrink = np.sqrt(D / d) / scale
     problem = Observed(
-        _padded([s * each.X for s, (each, _) in zip(shrink, members, strict=True)]),
-        _padded([each.y[:, None] for each, _ in members]), 2,
-        _padded([s * each.fresh for s, (each, _) in zip(shrink, members, strict=True)]),
+        _padded([s * data.X for s, (data, _) in zip(shrink, members, strict=True)]),
+        _padded([data.y[:, None] for data, _ in members]), 2,
+        _padded([s * data.fresh for s, (data, _) in zip(shrink, members, strict=True)]),
     )  # fmt: skip
-    with jax.default_matmul_precision("highest"):  # not a GPU's TF32
+    with products("float32"):
         run = train.descend(
             models.Mirrored(models.MLP((int(D), int(M), 1), activation)), ensembles.Ensemble(problem),
             ensembles.Ensemble(Pair(half, half)), step_size=step_size, steps=int(at[-1]), at=at,
@@ -192,9 +193,9 @@ def follow(
         )  # fmt: skip
     outputs = run.outputs.values.astype(float)
     return [
-        Comparison(each, width, at, _twin(each, activation, eta1[i], eta2[i]), out[:, : len(each.X)],
-               out[:, N : N + len(each.fresh)])
-        for i, ((each, width), out) in enumerate(zip(members, outputs, strict=True))
+        Comparison(data, width, at, _twin(data, activation, eta1[i], eta2[i]), f[:, : len(data.X)],
+               f[:, N : N + len(data.fresh)])
+        for i, ((data, width), f) in enumerate(zip(members, outputs, strict=True))
     ]  # fmt: skip
 
 

@@ -67,8 +67,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         runs[activation] = sweep(
             rng, settings.groups, (*series, least), activation=activation, trains=(True, False), copies=settings.copies
         )
-        more, slopes = falling(activation, d, gaps(runs[activation])[:, :, :3])
-        checks, numbers = checks + more, numbers | slopes
+        further, slopes = falling(activation, d, gaps(runs[activation])[:, :, :3])
+        checks, numbers = checks + further, numbers | slopes
     first = runs[settings.activations[0]]
     memorised = gaps(first)[0, :, 3:]
     return Evidence(
@@ -78,7 +78,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "memorising, largest d: measured over forecast": float(memorised[-1].mean() / _memorised(d)[-1]),
             "least n, labels of chance, training: slope": rate(d, memorised)[0],
         },
-        settings={"d": d, "m": [grown(size, *NARROW) for size in d], "n": [grown(size, *EXAMPLES) for size in d]},
+        settings={
+            "d": d,
+            "m": [grown(dimension, *NARROW) for dimension in d],
+            "n": [grown(dimension, *EXAMPLES) for dimension in d],
+        },
         protocol={
             "inputs": "white Gaussian; Gaussian with eigenvalues of Σ from ½ to 3/2; corners of the cube",
             "labels": "±1: of a teacher, of a teacher with non-zero mean, of pure chance",
@@ -100,7 +104,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 def _figure(comparisons: Comparisons, d: Sequence[int], activation: str) -> fig.Figure:
     table = gaps(comparisons)
     tables: dict[str, np.ndarray] = dict(zip(("training", "fresh"), table[:, :, :3], strict=True))
-    slopes = " and ".join(f"{rate(d, each)[0]:.2f}" for each in tables.values())
+    slopes = " and ".join(f"{rate(d, table)[0]:.2f}" for table in tables.values())
     return fig.Figure(
         (along(comparisons, d, "along the run"), against(d, tables, "all three laws"), _by_law(d, table[0])),
         f"The gap between a {activation} network and its twin up to T falls with d, as d to the {slopes} on training "
@@ -112,7 +116,7 @@ def _figure(comparisons: Comparisons, d: Sequence[int], activation: str) -> fig.
 def _memorised(sizes: Sequence[int]) -> np.ndarray:
     """What a ReLU network learns of the labels' noise by T through the diagonal of its kernel, with κ = 1/2 − 1/4."""
     d = np.asarray(sizes, float)
-    n = np.array([grown(size, *LEAST_EXAMPLES) for size in sizes])
+    n = np.array([grown(dimension, *LEAST_EXAMPLES) for dimension in sizes])
     return (1 - np.exp(-0.25 * d * np.log(d) / n)) ** 2
 
 

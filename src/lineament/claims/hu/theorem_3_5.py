@@ -97,9 +97,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 def _unstable(relu: Comparisons) -> dict[str, float]:
     """The size of the outputs at a step beyond the limit of stability, of a network and of its twin."""
-    one = relu[0][7][0]
-    early = one.steps <= LOOK
-    outputs = {"network": one.network[early][-1], "twin": one.twin.predict(one.steps)[early][-1]}
+    comparison = relu[0][7][0]
+    early = comparison.steps <= LOOK
+    outputs = {"network": comparison.network[early][-1], "twin": comparison.twin.predict(comparison.steps)[early][-1]}
     return {
         f"ReLU, η2 = 16: rms output near step {LOOK}, {name}": float(np.sqrt(np.mean(values**2)))
         for name, values in outputs.items()

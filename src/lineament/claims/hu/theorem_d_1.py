@@ -54,8 +54,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     tables = {"erf": (erf_d, alike), "ReLU": (relu_d, gaps(relu)), "erf, η2 = η1/4": (erf_d, weighted)}
     checks, numbers = [], {}
     for name, (d, table) in tables.items():
-        more, slopes = falling(name, d, table)
-        checks, numbers = checks + more, numbers | slopes
+        further, slopes = falling(name, d, table)
+        checks, numbers = checks + further, numbers | slopes
     return Evidence(
         checks=checks,
         numbers=numbers,

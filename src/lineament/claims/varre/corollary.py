@@ -23,15 +23,15 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     """
     instances, _ = setting.flows(settings, key)
     corrected, printed, second = [], [], []
-    for each in instances:
-        values = np.linalg.svd(each.data.least_norm, compute_uv=False)
-        d = len(each.W1)
-        measured = np.linalg.svd(each.W1, compute_uv=False)[:d]
-        forecast = lambda_modes.final_layer_singular_values(values[:d], each.gamma, d)
+    for instance in instances:
+        values = np.linalg.svd(instance.data.least_norm, compute_uv=False)
+        d = len(instance.W1)
+        measured = np.linalg.svd(instance.W1, compute_uv=False)[:d]
+        forecast = lambda_modes.final_layer_singular_values(values[:d], instance.gamma, d)
         corrected.append(np.abs(measured / forecast.W1 - 1).max())
-        last = np.linalg.svd(each.W2, compute_uv=False)[: values.size]
+        last = np.linalg.svd(instance.W2, compute_uv=False)[: values.size]
         second.append(np.abs(last - forecast.W2).max() / forecast.W2.max())
-        printed.append(np.abs(measured / _as_printed(values[:d], each.gamma, d) - 1).max())
+        printed.append(np.abs(measured / _as_printed(values[:d], instance.gamma, d) - 1).max())
     gaps, misprint = setting.by_shape(settings, corrected), setting.by_shape(settings, printed)
     return Evidence(
         checks=[
@@ -66,7 +66,7 @@ def _figure(
     group = int(np.argmax(np.where(partial, misprint.max(axis=1), 0.0)))
     shown, fine = instances[group * len(scales) :][: len(scales)], np.geomspace(scales[0], scales[-1], 200)
     values, d = np.linalg.svd(shown[0].data.least_norm, compute_uv=False), len(shown[0].W1)
-    measured = np.array([np.linalg.svd(each.W1, compute_uv=False)[:d] for each in shown])
+    measured = np.array([np.linalg.svd(instance.W1, compute_uv=False)[:d] for instance in shown])
     theory = np.array([lambda_modes.final_layer_singular_values(values, gamma, d).W1 for gamma in fine])
     wrong = np.array([_as_printed(values, gamma, d) for gamma in fine])
     labels = {0: "i ≤ k", len(values): "i > k"}

@@ -87,8 +87,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                    "theory: slope 1; ± 25 % for the sampling error of the means"),
         ],
         numbers=_numbers(runs, quiet, targets, gaps)
-        | {f"rate of alignment over that of the slow flow, ‖β*‖ = {size:g}": rate
-           for size, rate in zip(targets, rates, strict=True)}
+        | {f"rate of alignment over that of the slow flow, ‖β*‖ = {norm:g}": rate
+           for norm, rate in zip(targets, rates, strict=True)}
         | {"rate of the slow flow over its closed form": slow / closed},
         settings={"time": float(data.times[-1])},
         protocol={
@@ -121,20 +121,20 @@ def _data(settings: Settings, key: jax.Array) -> Data:
 
 def _descend(settings: Settings, data: Data, index: int, noise: float, key: jax.Array) -> Run:
     """Noisy descent of all seeds, in the units of the summed loss: step η there is nη on the mean."""
-    size = settings.targets[index]
+    norm = settings.targets[index]
     model = models.DeepLinear((settings.inputs, settings.width, 1))
     keys = jax.random.split(key, settings.seeds)
     first, second = ensembles.ensemble(lambda key: starts.shaped(model, key, RATIO), keys).stacked
-    eta = settings.sharpness / (np.linalg.eigvalsh(data.S)[-1] * 2 * RATIO * size)
-    every = int(np.ceil(data.times[1] / eta))
-    n, eta = settings.examples, data.times[1] / every
+    eta = settings.sharpness / (np.linalg.eigvalsh(data.S)[-1] * 2 * RATIO * norm)
+    per_record = int(np.ceil(data.times[1] / eta))
+    n, eta = settings.examples, data.times[1] / per_record
     return train.noisy_descend(
         model,
-        problems.regression(data.X, data.X @ data.direction * size),
-        ensembles.Ensemble((np.sqrt(size) * first, second)),
+        problems.regression(data.X, data.X @ data.direction * norm),
+        ensembles.Ensemble((np.sqrt(norm) * first, second)),
         step_size=n * eta,
-        steps=every * (RECORDS - 1),
-        every=every,
+        steps=per_record * (RECORDS - 1),
+        every=per_record,
         noise=noise * eta**-0.5,
         key=jax.random.fold_in(key, index),
         record=(SPECTRUM, DIRECTIONS, COSINES),
@@ -154,7 +154,7 @@ def _forecast(data: Data, width: int) -> np.ndarray:
 def _gaps(runs: list[Run], targets: np.ndarray, forecast: np.ndarray, times: np.ndarray) -> np.ndarray:
     """How far the mean of σ(W)/√‖β∗‖ is from the slow flow after the first tenth of the time, as a share of σ₁."""
     later = times >= times[-1] / 10
-    means = [run.spectrum.mean("member").values / np.sqrt(size) for run, size in zip(runs, targets, strict=True)]
+    means = [run.spectrum.mean("member").values / np.sqrt(norm) for run, norm in zip(runs, targets, strict=True)]
     return np.array([np.abs(mean - forecast)[later].max() / forecast[-1, 0] for mean in means])
 
 
@@ -167,13 +167,13 @@ def _rate(logarithms: np.ndarray, times: np.ndarray) -> float:
 
 def _aligned(runs: list[Run], quiet: Run, settings: Settings) -> list[Check]:
     """Fewer directions than without noise at every ‖β∗‖, and one where noise is weak."""
-    still, one = quiet.directions.values[:, -1], runs[-1].directions.values[:, -1]
+    still, weakest = quiet.directions.values[:, -1], runs[-1].directions.values[:, -1]
     fewer = np.array([still - run.directions.values[:, -1] for run in runs])
     errors = fewer.mean(axis=1) / (fewer.std(axis=1, ddof=1) / np.sqrt(settings.seeds))
     return [
         at_least("fewer effective directions with noise than without, in standard errors, any ‖β*‖", errors.min(), 3,
                  "three standard errors over seeds, from the same starts"),
-        at_most("effective directions at the end at the weakest noise, worst seed", one.max(), 1.5,
+        at_most("effective directions at the end at the weakest noise, worst seed", weakest.max(), 1.5,
                 "nearer to one direction than to two"),
         at_least("effective directions at the end without noise, least seed, of d", still.min() / settings.inputs, 0.9,
                  "theory: at γ = 2‖β∗‖ the largest of the d values is 1.03 times the others; 0.9 for l neurons"),
@@ -183,9 +183,9 @@ def _aligned(runs: list[Run], quiet: Run, settings: Settings) -> list[Check]:
 def _numbers(runs: list[Run], quiet: Run, targets: np.ndarray, gaps: np.ndarray) -> dict[str, float]:
     rows = list(zip(targets, runs, gaps, strict=True))
     return (
-        {f"effective directions, ‖β*‖ = {size:g}": float(run.directions.values[:, -1].mean()) for size, run, _ in rows}
+        {f"effective directions, ‖β*‖ = {norm:g}": float(run.directions.values[:, -1].mean()) for norm, run, _ in rows}
         | {"effective directions without noise": float(quiet.directions.values[:, -1].mean())}
-        | {f"gap to the slow flow, ‖β*‖ = {size:g}": float(gap) for size, _, gap in rows}
+        | {f"gap to the slow flow, ‖β*‖ = {norm:g}": float(gap) for norm, _, gap in rows}
     )
 
 
@@ -210,8 +210,8 @@ def _figure(
     lines += [fig.theory(times, forecast[:, i], "slow flow" if i == 0 else "") for i in drawn]
     counts = [fig.measured(times, quiet.directions.values.mean(0), "without noise", 0)]
     counts += [
-        fig.measured(times, run.directions.values.mean(0), f"‖β*‖ = {size:g}", 1 if run is last else group + 2)
-        for group, (size, run) in enumerate(zip(targets, runs, strict=True))
+        fig.measured(times, run.directions.values.mean(0), f"‖β*‖ = {norm:g}", 1 if run is last else group + 2)
+        for group, (norm, run) in enumerate(zip(targets, runs, strict=True))
     ]
     error = (
         fig.points(weak.etas, weak.errors, "descent", 1),

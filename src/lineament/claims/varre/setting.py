@@ -88,14 +88,14 @@ def draw(rng: np.random.Generator, n: int, d: int, k: int, white: bool = False) 
 def _spread(rng: np.random.Generator, rows: int, columns: int, decades: float) -> np.ndarray:
     """A random matrix with singular values log-uniform over that many decades on either side of 1."""
     left, right = rotation(rng, rows), rotation(rng, columns)
-    size = min(rows, columns)
-    return (left[:, :size] * 10 ** rng.uniform(-decades, decades, size)) @ right[:, :size].T
+    rank = min(rows, columns)
+    return (left[:, :rank] * 10 ** rng.uniform(-decades, decades, rank)) @ right[:, :rank].T
 
 
 def follow(
     sizes: tuple[int, ...], data: Sequence[Data], first: Sequence[np.ndarray], left: float = 1e-18
 ) -> tuple[list, Run]:
-    """Flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
+    """Follow the flow from `W1 = first, W2 = 0` until nothing is left of the loss, all members padded to the same sizes.
 
     Args:
         sizes: n, d, l, k, none smaller than any member's.
@@ -108,13 +108,13 @@ def follow(
     """
     n, d, width, k = sizes
     unit = np.sqrt(n)  # turns the mean over examples into the poster's sum
-    X, Y = pad([each.X for each in data], (n, d)), pad([each.Y for each in data], (n, k))
+    X, Y = pad([member.X for member in data], (n, d)), pad([member.Y for member in data], (n, k))
     problem = ensembles.ensemble(problems.regression, jnp.asarray(unit * X), jnp.asarray(unit * Y))
     start = ensembles.Ensemble((jnp.asarray(pad([W.T for W in first], (width, d))), jnp.zeros((len(first), k, width))))
     model = models.DeepLinear((d, width, k))
     run = train.flow(model, problem, start, times=TIMES, record=("loss",), rtol=1e-10, tolerance=left)
     A, B = (np.asarray(layer) for layer in run.final.stacked)
-    shapes = [(*W.shape, each.Y.shape[1]) for W, each in zip(first, data, strict=True)]
+    shapes = [(*W.shape, member.Y.shape[1]) for W, member in zip(first, data, strict=True)]
     return [(a[:h, :i].T, b[:o, :h].T) for a, b, (i, h, o) in zip(A, B, shapes, strict=True)], run
 
 
@@ -124,12 +124,12 @@ def isometry(key: jax.Array, d: int, width: int) -> np.ndarray:
 
 
 def flows(settings: Settings, key: jax.Array) -> tuple[list[Instance], Run]:
-    """Every shape at every γ: members run through the scales first, then through the shapes, then through repeats."""
+    """Follow the flow of every shape at every γ; members run through the scales, then the shapes, then the repeats."""
     rng, shapes = generator(key), settings.shapes * settings.repeats
     data = [draw(rng, n, d, k, white=index == 0) for index, (n, d, _, k) in enumerate(shapes)]
     frames = [isometry(jax.random.fold_in(key, index), d, width) for index, (_, d, width, _) in enumerate(shapes)]
     sizes = tuple(np.max(shapes, axis=0).tolist())
-    members = [(each, frame, gamma) for each, frame in zip(data, frames, strict=True) for gamma in settings.scales]
+    members = [(member, frame, gamma) for member, frame in zip(data, frames, strict=True) for gamma in settings.scales]
     ends, run = follow(sizes, [m[0] for m in members], [np.sqrt(2 * m[2]) * m[1] for m in members])
     return [Instance(m[0], float(m[2]), *end) for m, end in zip(members, ends, strict=True)], run
 

@@ -31,7 +31,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     flows = settings.flows
     instances, _ = setting.flows(flows, key)
     scales, names = flows.scales, flows.names
-    gaps = setting.by_shape(flows, [_gap(each.data, each.W1 @ each.W2) for each in instances])
+    gaps = setting.by_shape(flows, [_gap(instance.data, instance.W1 @ instance.W2) for instance in instances])
     few = [g for g, (n, d, _, _) in enumerate(flows.shapes) if n < d]
     spreads, bent, missed = _other_shapes(flows, key, settings.uneven)
     protocol = setting.protocol(flows)
@@ -96,6 +96,6 @@ def _other_shapes(flows: setting.Settings, key: jax.Array, members: int) -> tupl
     # From uneven starts rounding can hold the loss above 1e-18 of itself for good; the misfit is asked for to 1e-6.
     ends, _ = setting.follow(sizes, data, first, left=1e-14)
     whole = members // len(spreads) * len(spreads)
-    gaps = [_gap(each, W1 @ W2) for each, (W1, W2) in zip(data[:whole], ends[:whole], strict=True)]
+    gaps = [_gap(member, W1 @ W2) for member, (W1, W2) in zip(data[:whole], ends[:whole], strict=True)]
     misfits = [np.linalg.norm(x @ A @ B - y) / np.linalg.norm(y) for (x, y), (A, B) in zip(data, ends, strict=True)]
     return spreads, np.reshape(gaps, (-1, len(spreads))).T, float(max(misfits))

@@ -35,16 +35,18 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     """
     flows = settings.flows
     instances, _ = setting.flows(flows, key)
-    conditions = [log_det.kkt(each.W1.T, each.W2.T, *each.data, each.gamma) for each in instances]
+    conditions = [log_det.kkt(instance.W1.T, instance.W2.T, *instance.data, instance.gamma) for instance in instances]
     stationarity = setting.by_shape(flows, [condition.stationarity for condition in conditions])
-    value = np.array([log_det.objective(each.W1.T, each.W2.T, each.gamma) for each in instances])
-    least = np.array([log_det.minimum(*each.data, each.gamma).value for each in instances])
+    value = np.array([log_det.objective(instance.W1.T, instance.W2.T, instance.gamma) for instance in instances])
+    least = np.array([log_det.minimum(*instance.data, instance.gamma).value for instance in instances])
     excess = np.abs(value - least) / (1 + np.abs(least))
     rng = generator(jax.random.fold_in(key, 1))
-    rivals = np.array([_rivals(rng, each, settings.rivals) - low for each, low in zip(instances, least, strict=True)])
-    wide = [each for each in instances if each.W1.shape[1] > each.W1.shape[0]]
-    rank = [np.square(np.linalg.svd(each.W1, compute_uv=False)) for each in wide]
-    printed = max(_least_eigenvalue(each.W1) / values[0] for each, values in zip(wide, rank, strict=True))
+    rivals = np.array(
+        [_rivals(rng, instance, settings.rivals) - low for instance, low in zip(instances, least, strict=True)]
+    )
+    wide = [instance for instance in instances if instance.W1.shape[1] > instance.W1.shape[0]]
+    rank = [np.square(np.linalg.svd(instance.W1, compute_uv=False)) for instance in wide]
+    printed = max(_least_eigenvalue(instance.W1) / values[0] for instance, values in zip(wide, rank, strict=True))
     misfit = max(condition.feasibility for condition in conditions)
     return Evidence(
         checks=[
@@ -78,17 +80,17 @@ def _least_eigenvalue(W1: np.ndarray) -> float:
     return float(max(np.linalg.eigvalsh(W1.T @ W1)[0], 0.0))
 
 
-def _rivals(rng: np.random.Generator, each: setting.Instance, count: int) -> np.ndarray:
+def _rivals(rng: np.random.Generator, instance: setting.Instance, count: int) -> np.ndarray:
     """The objective at random interpolators, in the convex variables, at all distances from the minimum."""
-    found = []
-    d = each.W1.shape[0]
-    null = np.eye(d) - np.linalg.pinv(each.data.X) @ each.data.X
-    best = log_det.minimum(*each.data, each.gamma)
-    for size in 10 ** rng.uniform(-3, 0.5, count):
-        beta = best.W.T + size * null @ rng.normal(size=best.W.T.shape)
-        turn = np.eye(d) + size * rng.normal(size=(d, d)) / np.sqrt(d)
-        found.append(log_det.convex_objective(_symmetric(turn @ best.M @ turn.T), beta.T, each.gamma))
-    return np.array(found)
+    objectives = []
+    d = instance.W1.shape[0]
+    null = np.eye(d) - np.linalg.pinv(instance.data.X) @ instance.data.X
+    best = log_det.minimum(*instance.data, instance.gamma)
+    for distance in 10 ** rng.uniform(-3, 0.5, count):
+        beta = best.W.T + distance * null @ rng.normal(size=best.W.T.shape)
+        turn = np.eye(d) + distance * rng.normal(size=(d, d)) / np.sqrt(d)
+        objectives.append(log_det.convex_objective(_symmetric(turn @ best.M @ turn.T), beta.T, instance.gamma))
+    return np.array(objectives)
 
 
 def _symmetric(M: np.ndarray) -> np.ndarray:
@@ -107,20 +109,22 @@ def _figure(
     chosen = [instances[group * len(scales) + i] for i in (0, len(scales) // 2, len(scales) - 1)]
     steps = np.linspace(-1, 1, 81)
     marks = []
-    for index, each in enumerate(chosen):
-        best = log_det.minimum(*each.data, each.gamma)
+    for index, instance in enumerate(chosen):
+        best = log_det.minimum(*instance.data, instance.gamma)
         d = len(best.M)
-        null = np.eye(d) - np.linalg.pinv(each.data.X) @ each.data.X
+        null = np.eye(d) - np.linalg.pinv(instance.data.X) @ instance.data.X
         shift, tilt = null @ rng.normal(size=best.W.T.shape), _symmetric(rng.normal(size=(d, d)) / d)
-        root = np.linalg.cholesky(each.W1 @ each.W1.T)
+        root = np.linalg.cholesky(instance.W1 @ instance.W1.T)
         along = [
             log_det.convex_objective(
-                _symmetric(root @ (np.eye(d) + 0.8 * s * tilt) @ root.T), (each.W1 @ each.W2 + s * shift).T, each.gamma
+                _symmetric(root @ (np.eye(d) + 0.8 * s * tilt) @ root.T),
+                (instance.W1 @ instance.W2 + s * shift).T,
+                instance.gamma,
             )
             for s in steps
         ]
-        rise = np.array(along) - log_det.objective(each.W1.T, each.W2.T, each.gamma)
-        marks.append(fig.measured(steps, rise / rise.max(), f"γ = {each.gamma:g}", index))
+        rise = np.array(along) - log_det.objective(instance.W1.T, instance.W2.T, instance.gamma)
+        marks.append(fig.measured(steps, rise / rise.max(), f"γ = {instance.gamma:g}", index))
     return fig.Figure(
         (
             fig.Panel(

@@ -11,8 +11,11 @@ import * as phases from "../theory/phases.js";
 import { Generator } from "../theory/random.js";
 import { elementwise } from "../theory/special.js";
 import * as twin from "../theory/twin.js";
+import * as two_layer from "../theory/two_layer.js";
 
 const matrix = (A) => A.map((row) => Float64Array.from(row));
+const plain = (A) => A.map((row) => Array.from(row));
+const named = (matrices) => Object.fromEntries(Object.entries(matrices).map(([name, A]) => [name, plain(A)]));
 const each = (module, names) => Object.fromEntries(names.map((name) => [name, elementwise(module[name])]));
 
 /**
@@ -25,8 +28,14 @@ export function api(view, host) {
     phases: each(phases, ["is_incremental", "threshold", "log_threshold", "timetable"]),
     phase_bounds: each(phase_bounds, ["log_bounds", "log_bounds_corrected", "descent_exponents", "largest_step", "log_bounds_descent"]),
     lambda_modes: { ...each(lambda_modes, ["trajectory", "residual", "time_to", "laziness"]), final_layer_singular_values: lambda_modes.final_layer_singular_values },
+    two_layer: {
+      balance: (W1, W2) => two_layer.balance(matrix(W1), matrix(W2)),
+      trajectory: (t, W1, W2, target) => plain(two_layer.trajectory(t, matrix(W1), matrix(W2), matrix(target))),
+      layers: (t, W1, W2, target) => named(two_layer.layers(t, matrix(W1), matrix(W2), matrix(target))),
+      grams: (t, W1, W2, target) => named(two_layer.grams(t, matrix(W1), matrix(W2), matrix(target))),
+    },
     end_to_end: {
-      field: (W, grad, depth) => end_to_end.field(matrix(W), matrix(grad), depth).map((row) => Array.from(row)),
+      field: (W, grad, depth) => plain(end_to_end.field(matrix(W), matrix(grad), depth)),
       field_one_output: (w, grad, depth) => Array.from(end_to_end.field_one_output(w, grad, depth)),
     },
     certificates: {
@@ -45,7 +54,7 @@ export function api(view, host) {
     /** The comparisons of Assumption 3.1 of Hu et al. for inputs X. */
     assumptions: { check: (X) => check(matrix(X)) },
     /** As lineament.forecast, from the text of a CSV file. */
-    forecast: (text, options = {}) => forecast(read(text, options.name ?? "table.csv", options.target ?? null), options),
+    forecast: (text, options = {}) => forecast(read(text, options.name ?? "table.csv", options), options),
     default_rng: (seed) => new Generator(seed),
     /** The panel that is shown: its values, its code, its frame drawn at once. */
     explorer: {
@@ -54,6 +63,8 @@ export function api(view, host) {
       set: (values) => view().set(values),
       render: () => view().render(),
       python: () => view().python(),
+      /** The columns that "CSV" saves. */
+      columns: () => view().columns(),
       presets: () => host.presets.map((preset) => preset.id),
     },
   });

@@ -12,7 +12,7 @@ export function cursor({ pen, theme, handle, values }, plot, time, text, set) {
   const { box } = plot, px = plot.x(time);
   pen.line([px, px], [box.top, box.top + box.height], { colour: theme.ink, width: 1.2 });
   handle({
-    key: "now", name: "Time", text, now: values.now, x: px, y: box.top + box.height, along: "x",
+    key: "now", name: "Time", text, now: values.now, range: [0, 1], x: px, y: box.top + box.height, along: "x",
     drag: (x) => set((x - box.left) / box.width),
     nudge: (dx, dy, fine) => set(values.now + (dx + dy) * (fine ? 0.002 : 0.01)),
   });

@@ -26,10 +26,10 @@ export const TRACKS = {
     place: (x, c) => Math.log(x / c.min) / Math.log(c.max / c.min),
   },
   depth: {
-    value: (u) => {
+    value: (u, c, by_hand = false) => {
       if (u >= 1) return Infinity;
       const depth = 1 / (1 - u), whole = Math.round(depth);
-      return whole <= 12 && Math.abs(1 - 1 / whole - u) < 0.008 ? whole : round(depth); // whole depths are easy to hit
+      return by_hand && whole <= 12 && Math.abs(1 - 1 / whole - u) < 0.008 ? whole : round(depth); // whole depths are easy to hit
     },
     place: (x) => 1 - 1 / x,
   },
@@ -63,20 +63,26 @@ export function control(control, change, refuse, panel) {
   if (control.kind === "switch") return toggle(control, change);
   const track = TRACKS[control.kind], id = `${panel}-${control.key}`, name = control.label;
   const steps = control.kind === "whole" ? control.max - control.min : STEPS;
-  const slider = make("input", { type: "range", id, min: 0, max: steps, step: 1, "aria-label": name, oninput: () => change(track.value(Number(slider.value) / steps, control)) });
+  let by_hand = false; // a key must move the slider, however small its step: it would stay caught at whole depths
+  const slider = make("input", {
+    type: "range", id, min: 0, max: steps, step: 1, "aria-label": name, onpointerdown: () => { by_hand = true; }, onkeydown: () => { by_hand = false; },
+    oninput: () => change(track.value(Number(slider.value) / steps, control, by_hand)),
+  });
   const entry = make("input", { type: "text", inputmode: "decimal", class: "entry", "aria-label": `${name}, value`, autocomplete: "off", spellcheck: "false" });
   const commit = () => {
     const typed = parse(entry.value);
     if (allowed(control, typed)) change(typed);
     else {
       refuse(`${name} must be ${control.kind === "whole" ? "a whole number" : "a number"} from ${pretty(control.min)} to ${pretty(control.max)} that a float can hold; got ${entry.value}`);
-      show(last);
+      show(last, true);
     }
   };
   entry.addEventListener("change", commit);
+  entry.addEventListener("blur", () => show(last, true)); // while it had the focus it was left alone
   entry.addEventListener("keydown", (event) => { if (event.key === "Enter") commit(); });
-  let last = control.min;
-  const show = (value) => {
+  let last = NaN;
+  const show = (value, again = false) => {
+    if (value === last && !again) return; // a slider must not make the page write what stands there already
     last = value;
     slider.value = String(Math.round(track.place(value, control) * steps));
     slider.setAttribute("aria-valuetext", pretty(value, 4));
@@ -93,7 +99,7 @@ const plain = (x) => (x === Infinity ? "∞" : Math.abs(x) >= 1e-3 && Math.abs(x
 function choice(control, change, panel) {
   const id = `${panel}-${control.key}`;
   const select = make("select", { id, onchange: () => change(select.value) }, ...control.options.map(([value, words]) => make("option", { value }, words)));
-  return { element: make("div", { class: "control", "data-key": control.key }, make("label", { for: id }, control.label), select), show: (value) => { select.value = value; } };
+  return { element: make("div", { class: "control", "data-key": control.key }, make("label", { for: id }, control.label), select), show: (value) => { if (select.value !== value) select.value = value; } };
 }
 
 function toggle(control, change) {

@@ -8,6 +8,7 @@ import { make } from "./dom.js";
  * @property {string} name what a screen reader says
  * @property {string} text its value in words
  * @property {number} [now] its value
+ * @property {[number, number]} [range] the least and the largest
  * @property {number} x in pixels of the drawing
  * @property {number} y
  * @property {number} [width] of what is grabbed; a round knob if not given
@@ -116,14 +117,14 @@ export class Figure {
       const wanted = {
         style: `transform: translate(${handle.x - w / 2}px, ${handle.y - h / 2}px); width: ${w}px; height: ${h}px; --knob: ${handle.colour ?? "var(--ink)"}`,
         class: `knob along-${handle.along} ${handle.width ? "area" : "round"}`, "aria-label": handle.name, "aria-valuetext": handle.text,
-        "aria-valuenow": String(handle.now ?? 0), "aria-orientation": handle.along === "y" ? "vertical" : "horizontal",
+        "aria-valuenow": String(handle.now ?? 0), "aria-valuemin": String(handle.range?.[0] ?? handle.now ?? 0), "aria-valuemax": String(handle.range?.[1] ?? handle.now ?? 0), "aria-orientation": handle.along === "y" ? "vertical" : "horizontal",
       };
       for (const [name, value] of Object.entries(wanted)) if (knob.getAttribute(name) !== value) knob.setAttribute(name, value);
     }
   }
 
   knob(key) {
-    const knob = make("button", { type: "button", role: "slider", "data-handle": key, "aria-valuemin": -1e9, "aria-valuemax": 1e9 });
+    const knob = make("button", { type: "button", role: "slider", "data-handle": key });
     knob.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       knob.setPointerCapture(event.pointerId);

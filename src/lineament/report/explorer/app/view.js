@@ -35,6 +35,7 @@ export class View {
     this.stale = true;
     this.request = 0;
     this.playing = 0;
+    /** @type {{ok: boolean, text: string}[]} */ this.told = [];
     /** @type {import("../draw/theme.js").Theme | undefined} */ this.theme = undefined;
     this.act = {
       set: (key, value) => this.set(typeof key === "string" ? { [key]: value } : key),
@@ -103,6 +104,10 @@ export class View {
 
   python() {
     return this.panel.python(this.values, this.model);
+  }
+
+  columns() {
+    return this.panel.csv(this.values, this.model);
   }
 
   predict() {
@@ -206,20 +211,32 @@ export class View {
     for (const { spec, show } of this.controls) show(values[spec.key]);
     (panel.extras?.(this.act, () => values) ?? []).forEach(({ disabled }, i) => { this.extras[i].disabled = Boolean(disabled); });
     this.notice.hidden = !this.refusal;
-    this.notice.textContent = this.refusal ? `Refused: ${this.refusal}` : "";
-    this.slider.value = String(Math.round(values.now * 1000));
-    this.when.textContent = model ? panel.say_time(model, values.now) : "";
-    this.slider.setAttribute("aria-valuetext", this.when.textContent);
-    const marks = model ? panel.marks(values, model) : [], told = JSON.stringify(marks);
-    if (this.told !== told) this.marks.replaceChildren(...marks.map(({ ok, text }) => make("li", { class: ok ? "met" : "unmet" }, make("span", { "aria-hidden": "true" }, ok ? "✓" : "!"), make("span", { class: "sr" }, ok ? "Met: " : "Note: "), raise(text))));
-    this.told = told;
+    write(this.notice, this.refusal ? `Refused: ${this.refusal}` : "");
+    const place = String(Math.round(values.now * 1000)), when = model ? panel.say_time(model, values.now) : "";
+    if (this.slider.value !== place) this.slider.value = place;
+    if (write(this.when, when)) this.slider.setAttribute("aria-valuetext", when);
+    this.mark(model ? panel.marks(values, model) : []);
     if (this.chooser) {
-      const chosen = this.host.presets.find((each) => each.id === this.preset);
-      this.chooser.value = chosen?.panel === panel.id ? this.preset : "";
-      this.claim.replaceChildren(...(chosen ? this.link(chosen) : []));
+      const chosen = this.host.presets.find((each) => each.id === this.preset), own = chosen?.panel === panel.id ? this.preset : "";
+      if (this.chooser.value !== own) this.chooser.value = own;
+      if (this.linked !== chosen) this.claim.replaceChildren(...(chosen ? this.link(chosen) : []));
+      this.linked = chosen;
     }
     if (this.hidden || !model) { clearTimeout(this.late); this.late = 0; this.reading.replaceChildren(); } else this.read_soon();
     this.reading.toggleAttribute("data-late", Boolean(this.late));
+  }
+
+  /** The assumptions; only those lines that say something else than before are written. */
+  mark(marks) {
+    while (this.told.length > marks.length) { this.marks.lastChild.remove(); this.told.pop(); }
+    marks.forEach(({ ok, text }, i) => {
+      const old = this.told[i];
+      if (old?.ok === ok && old.text === text) return;
+      const line = make("li", { class: ok ? "met" : "unmet" }, make("span", { "aria-hidden": "true" }, ok ? "✓" : "!"), make("span", { class: "sr" }, ok ? "Met: " : "Note: "), raise(text));
+      if (old) this.marks.children[i].replaceWith(line);
+      else this.marks.append(line);
+      this.told[i] = { ok, text };
+    });
   }
 
   /** The numbers follow when the hand rests, or every now and then while it moves: a frame need not wait for their layout. */
@@ -294,15 +311,17 @@ export class View {
   async save(kind) {
     if (!this.model) return;
     const name = `lineament-${this.panel.id}.${kind}`;
-    if (kind === "csv") return download(name, new Blob([to_csv(this.panel.csv(this.values, this.model))], { type: "text/csv" }));
+    if (kind === "csv") return download(name, new Blob([to_csv(this.columns())], { type: "text/csv" }));
     const whole = joined(this.figures.map((figure) => figure.svg(this.theme)), this.theme.paper);
     return download(name, kind === "svg" ? new Blob([whole.text], { type: "image/svg+xml" }) : await to_png(whole));
   }
 }
 
-/** Text that is the same is left alone. */
+/** Text that is the same is left alone; whether it was not. */
 function write(element, text) {
-  if (element.textContent !== String(text)) element.textContent = String(text);
+  if (element.textContent === String(text)) return false;
+  element.textContent = String(text);
+  return true;
 }
 
 /** Exponents in braces, as in σ^{2−2/N}, raised. */

@@ -56,7 +56,12 @@ export class CanvasPen {
     const c = this.context;
     this.begin(o);
     c.beginPath();
-    swing(xs, ys, (x, y, first) => { if (first) c.moveTo(x, y); else c.lineTo(x, y); });
+    const corners = swing(xs, ys);
+    for (let i = 0; i < corners.length; i++) {
+      const k = corners[i];
+      if (i) c.lineTo(xs[k], ys[k]);
+      else c.moveTo(xs[k], ys[k]);
+    }
     this.end(o);
   }
 
@@ -143,23 +148,27 @@ export class CanvasPen {
 
 const TOLERANCE = 0.1; // pixels
 
+let kept = new Int32Array(0);
+
 /**
- * The corners of a polyline over rising x that stays within a tolerance of all its points (Bristol's swinging door).
+ * The corners of a polyline over rising x that stays within a tolerance of all its points (Bristol's swinging door), by their
+ * indices. They are overwritten by the next call.
  * @param {ArrayLike<number>} xs
  * @param {ArrayLike<number>} ys
- * @param {(x: number, y: number, first: boolean) => void} corner
+ * @returns {Int32Array}
  */
-function swing(xs, ys, corner) {
+function swing(xs, ys) {
   const n = xs.length;
-  let kept = 0, low = -Infinity, high = Infinity;
-  if (n) corner(xs[0], ys[0], true);
+  if (kept.length < n) kept = new Int32Array(n);
+  let count = 0, last = 0, low = -Infinity, high = Infinity;
+  if (n) kept[count++] = 0;
   for (let i = 1; i < n; i++) {
-    const dx = xs[i] - xs[kept], dy = ys[i] - ys[kept], flat = dx > 0 ? 1 / dx : 0;
+    const dx = xs[i] - xs[last], dy = ys[i] - ys[last], flat = dx > 0 ? 1 / dx : 0;
     const slope = dy * flat;
-    if (i > kept + 1 && (slope < low || slope > high || flat === 0)) {
-      kept = i - 1;
-      corner(xs[kept], ys[kept], false);
-      const step = xs[i] - xs[kept], rise = ys[i] - ys[kept], over = step > 0 ? 1 / step : 0;
+    if (i > last + 1 && (slope < low || slope > high || flat === 0)) {
+      last = i - 1;
+      kept[count++] = last;
+      const step = xs[i] - xs[last], rise = ys[i] - ys[last], over = step > 0 ? 1 / step : 0;
       low = (rise - TOLERANCE) * over;
       high = (rise + TOLERANCE) * over;
     } else {
@@ -167,7 +176,8 @@ function swing(xs, ys, corner) {
       high = Math.min(high, (dy + TOLERANCE) * flat);
     }
   }
-  if (n > 1) corner(xs[n - 1], ys[n - 1], false);
+  if (n > 1) kept[count++] = n - 1;
+  return kept.subarray(0, count);
 }
 
 const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -186,9 +196,8 @@ export class SvgPen {
   }
 
   curve(xs, ys, o) {
-    const points = [];
-    swing(xs, ys, (x, y) => points.push([x, y]));
-    this.line(points.map((p) => p[0]), points.map((p) => p[1]), o);
+    const corners = Array.from(swing(xs, ys));
+    this.line(corners.map((i) => xs[i]), corners.map((i) => ys[i]), o);
   }
 
   path(path, o) {

@@ -36,9 +36,11 @@ export function watch(changed) {
 /** The colour of one of so many modes: the palette while it lasts, then a whole spectrum. */
 export function mode_colour(theme, index, count) {
   if (count <= theme.palette.length) return theme.palette[index];
-  const x = index / (count - 1);
-  return d3.interpolateRgbBasis(PLASMA)(theme.dark ? 0.3 + 0.7 * x : 0.85 * x);
+  const key = `${theme.dark}:${index}:${count}`, x = index / (count - 1);
+  if (!mixed.has(key)) mixed.set(key, plasma(theme.dark ? 0.3 + 0.7 * x : 0.85 * x));
+  return mixed.get(key);
 }
+const plasma = d3.interpolateRgbBasis(PLASMA), mixed = new Map(); // a colour is mixed once, not in every frame
 
 /** The colour of a value in [0, 1] on a map. */
 export const heat = d3.interpolateRgbBasis(VIRIDIS);

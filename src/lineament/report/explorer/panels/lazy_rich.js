@@ -1,13 +1,14 @@
-// Panel 3. Lazy to rich: the exact two-layer solution over the size and the balance of the start.
+// Panel 3. Lazy to rich: the exact two-layer solution over the size and the balance of the start, aligned with the target or not.
 import { at_place, cursor } from "../app/clock.js";
 import { round } from "../app/controls.js";
 import { apart, axes } from "../draw/axes.js";
 import { code, pretty } from "../draw/numbers.js";
 import { heat, HEAT_HALO, HEAT_INK } from "../draw/theme.js";
 import * as lambda_modes from "../theory/lambda_modes.js";
+import { aligned, followed, INPUTS, SHARES } from "./two_layers.js";
 
 const SCALES = /** @type {[number, number]} */ ([1e-6, 10]), BALANCES = /** @type {[number, number]} */ ([1e-6, 100]);
-const SHARES = [1, 0.5, 0.25], INPUTS = 5, COLUMNS = 72, ROWS = 54, POINTS = 600, CHANGE = 0.1;
+const COLUMNS = 72, ROWS = 54, CHANGE = 0.1;
 const LEVELS = [0.1, 0.5, 0.9];
 const grid = ([a, b], n) => Array.from({ length: n }, (_, i) => a * (b / a) ** ((i + 0.5) / n));
 
@@ -17,28 +18,21 @@ export const panel = {
   title: "Lazy to rich",
   heading: "Does the network learn features, or only a read-out?",
   lead: "Two layers, solved exactly. If one layer starts much larger than the target, the tangent kernel hardly moves and learning is lazy; from a small, balanced start the kernel is made by learning: rich.",
-  defaults: { scale: 1e-3, balance: 1e-2, larger: "first", target: 3, now: 0.4 },
+  defaults: { scale: 1e-3, balance: 1e-2, larger: "first", target: 3, turn: 0, now: 0.4 },
   controls: [
     { key: "scale", kind: "log", label: "Start of every mode", symbol: "σ₀ = ab", min: SCALES[0], max: SCALES[1] },
     { key: "balance", kind: "log", label: "Imbalance of the layers", symbol: "|λ| = |a² − b²|", min: BALANCES[0], max: BALANCES[1] },
     { key: "larger", kind: "choice", label: "Larger layer at the start", options: [["first", "the first (λ < 0)"], ["second", "the second (λ > 0)"]] },
     { key: "target", kind: "log", label: "Strongest target", symbol: "σ₁*", min: 0.01, max: 100, hint: "The others are ½ and ¼ of it; two further inputs have no target." },
+    { key: "turn", kind: "linear", label: "Turn of the start", symbol: "θ", min: 0, max: 180, hint: "Degrees by which the first layer is turned, from each input to the next, away from the directions of the target." },
   ],
   valid: (key, value) => (key === "now" ? value >= 0 && value <= 1 : undefined),
   timed: true,
 
-  compute({ scale, balance, larger, target }) {
-    const lambda = larger === "first" ? -balance : balance, targets = SHARES.map((share) => share * target), weakest = targets.at(-1);
-    const lazy = Float64Array.from({ length: COLUMNS * ROWS });
-    const xs = grid(SCALES, COLUMNS), ys = grid(BALANCES, ROWS);
-    ys.forEach((y, j) => xs.forEach((x, i) => { lazy[j * COLUMNS + i] = lambda_modes.laziness(weakest, x, y, CHANGE); }));
-    const last = Math.max(...targets.map((goal) => lambda_modes.time_to(scale + 0.95 * (goal - scale), goal, scale, lambda) || 0));
-    const span = /** @type {[number, number]} */ ([0, 1.25 * (last || 1)]);
-    const t = Float64Array.from({ length: POINTS }, (_, i) => (span[1] * i) / (POINTS - 1));
-    const sigma = targets.map((goal) => t.map((time) => lambda_modes.trajectory(time, goal, scale, lambda)));
-    const kernel = sigma.map((s) => s.map((x) => lambda_modes.kernel(x, lambda)));
-    const layers = [...targets, ...Array.from({ length: INPUTS - targets.length }, () => 0)].map((goal) => lambda_modes.layer_sizes(goal, lambda));
-    return { lambda, targets, lazy, span, kind: "linear", t, sigma, kernel, layers, share: lambda_modes.laziness(weakest, scale, lambda, CHANGE) };
+  compute({ scale, balance, larger, target, turn }) {
+    const lambda = larger === "first" ? -balance : balance, targets = SHARES.map((share) => share * target);
+    const lazy = plane(targets.at(-1)), course = turn === 0 ? aligned(targets, scale, lambda, CHANGE) : followed(targets, scale, lambda, turn, CHANGE);
+    return { lambda, targets, lazy, kind: "linear", ...course };
   },
   time: (model, now) => at_place(now, model.span, "linear"),
   say_time: (model, now) => `t = ${pretty(panel.time(model, now))}`,
@@ -52,7 +46,7 @@ export const panel = {
     },
     {
       name: "course", clock: true, title: "Modes over time", height: (w) => Math.max(290, Math.min(400, 0.75 * w)), sketch: true,
-      caption: () => "σ(t) of the three modes of the target.", draw: (d) => draw_course(d, act),
+      caption: ({ values }) => (values.turn ? "uᵀW(t)v along the three modes of the target. Grey: the largest singular value of what lies across them." : "σ(t) of the three modes of the target."), draw: (d) => draw_course(d, act),
     },
     { name: "kernel", title: "Movement of the tangent kernel", height: () => 220, caption: () => "k(t)/k(0) of every mode. Lazy training stays below the dashed line.", draw: draw_kernel },
     { name: "layers", title: "The layers at the end", height: () => 220, caption: ({ values }) => (values.larger === "first" ? "Singular values of W₁ (filled) and W₂ (outlined). A large first layer keeps full rank, whatever the target." : "Singular values of W₁ (filled) and W₂ (outlined). With the second layer large, W₁ holds the target's directions alone."), draw: draw_layers },
@@ -60,19 +54,18 @@ export const panel = {
 
   reading(values, model) {
     const t = panel.time(model, values.now);
-    const rows = model.targets.map((goal, k) => {
-      const sigma = lambda_modes.trajectory(t, goal, values.scale, model.lambda), end = model.layers[k];
-      return [`${k + 1}`, pretty(goal), pretty(sigma), pretty(lambda_modes.time_to(values.scale + 0.5 * (goal - values.scale), goal, values.scale, model.lambda)),
-        pretty(lambda_modes.kernel(goal, model.lambda) / lambda_modes.kernel(values.scale, model.lambda)), pretty(end.first), pretty(end.second)];
-    });
+    const at = model.at(t), rows = model.targets.map((goal, k) => [
+      `${k + 1}`, pretty(goal), pretty(at.sigma[k]), pretty(model.half[k]), pretty(model.end.kernel[k] / model.kernel[k][0]), pretty(model.layers[k].first), pretty(model.layers[k].second)]);
     const share = model.share, name = share > 0.9 ? "Lazy" : share < 0.1 ? "Rich" : "In between";
     return {
       sentences: [`${name}: ${pretty(100 * share, 3)} % of the weakest mode is learnt before its kernel has changed by a tenth.`],
-      head: ["Mode", "σ*", `σ(t), t = ${pretty(t)}`, "half way at", "k(∞)/k(0)", "W₁ at the end", "W₂ at the end"], rows,
+      head: ["Mode", "σ*", `${values.turn ? "uᵀWv" : "σ(t)"}, t = ${pretty(t)}`, "half way at", "k(∞)/k(0)", "W₁ at the end", "W₂ at the end"], rows,
     };
   },
-  marks({ scale, target }, { share }) {
-    const marks = [{ ok: true, text: "Exact for λ-balanced, aligned starts and white inputs (Dominé et al. 2025); λ is conserved." }];
+  marks({ scale, target, turn }, { share, done }) {
+    const marks = [{ ok: true, text: "Exact for λ-balanced starts and white inputs (Braun et al. 2022; Dominé et al. 2025); λ is conserved." }];
+    if (turn) marks.push({ ok: false, text: "Not aligned with the target: modes do not move on their own. The curves are exact all the same; the plane is that of aligned starts." });
+    if (!done) marks.push({ ok: false, text: "Some mode is all but missed by the start: it stays at a saddle for longer than is shown." });
     if (scale > SHARES.at(-1) * target) marks.push({ ok: false, text: "Some modes start above their target and fall." });
     if (share < 0.9) marks.push({ ok: false, text: "The linearised network (fixed kernel) is not right here: the kernel moves by more than a tenth before 90 % is learnt." });
     return marks;
@@ -80,19 +73,19 @@ export const panel = {
   csv(values, model) {
     const columns = { t: model.t };
     model.sigma.forEach((s, k) => { columns[`sigma_${k + 1}`] = s; columns[`kernel_${k + 1}`] = model.kernel[k]; });
+    if (model.across) columns.across = model.across;
     return columns;
   },
-  python({ scale, target }, model) {
-    return `import matplotlib.pyplot as plt
+  python: ({ scale, target, turn }, model) => `import matplotlib.pyplot as plt
 import numpy as np
-from lineament.theory import lambda_modes
+from lineament.theory import lambda_modes${turn ? ", two_layer" : ""}
 
 target = ${code(target)} * np.array([${SHARES.join(", ")}])
 start, balance = ${code(scale)}, ${code(model.lambda)}
-t = np.linspace(0, ${code(model.span[1])}, ${POINTS})
-sigma = lambda_modes.trajectory(t[:, None], target, start, balance)
+t = np.linspace(0, ${code(model.span[1])}, ${model.t.length})
+${turn ? turned_code(turn) : `sigma = lambda_modes.trajectory(t[:, None], target, start, balance)
 kernel = np.hypot(balance, 2 * sigma)
-laziness = lambda_modes.laziness(target[-1], start, balance, ${CHANGE})
+laziness = lambda_modes.laziness(target[-1], start, balance, ${CHANGE})`}
 
 scales = np.geomspace(${SCALES[0]}, ${SCALES[1]}, 73)
 balances = np.geomspace(${BALANCES[0]}, ${BALANCES[1]}, 55)
@@ -107,9 +100,32 @@ middle.set(xlabel="time t", ylabel="σ(t)")
 right.semilogy(t, kernel / kernel[0])
 right.set(xlabel="time t", ylabel="k(t)/k(0)")
 plt.show()
-`;
-  },
+`,
 };
+
+/** The same start as matrices. */
+const turned_code = (turn) => `large = np.sqrt((np.hypot(balance, 2 * start) + abs(balance)) / 2)
+first, second = (start / large, large) if balance > 0 else (large, start / large)
+turn = np.eye(${INPUTS})
+c, s = np.cos(np.radians(${code(turn)})), np.sin(np.radians(${code(turn)}))
+for k in range(${INPUTS - 1}):
+    turn[[k, k + 1]] = np.array([[c, -s], [s, c]]) @ turn[[k, k + 1]]
+W1, W2, Y = first * turn.T, second * np.eye(${INPUTS}), np.diag(np.append(target, [0.0] * ${INPUTS - SHARES.length}))
+found = two_layer.grams(t, W1, W2, Y)
+modes = np.arange(${SHARES.length})
+sigma = found.product[:, modes, modes]
+kernel = found.first[:, modes, modes] + found.second[:, modes, modes]
+across = np.linalg.norm(found.product - found.product * np.eye(${INPUTS}), 2, axis=(1, 2))
+W1_end, W2_end = two_layer.layers(np.inf, W1, W2, Y)`;
+
+let mapped = { target: NaN, lazy: new Float64Array(0) };
+/** How lazy every aligned start of the plane is, for the weakest mode. */
+function plane(weakest) {
+  if (mapped.target === weakest) return mapped.lazy;
+  const xs = grid(SCALES, COLUMNS), ys = grid(BALANCES, ROWS);
+  mapped = { target: weakest, lazy: Float64Array.from(ys.flatMap((y) => xs.map((x) => lambda_modes.laziness(weakest, x, y, CHANGE)))) };
+  return mapped.lazy;
+}
 
 const clip = (x, [a, b]) => round(Math.min(Math.max(x, a), b));
 
@@ -179,11 +195,13 @@ function curves(d, plot, series) {
 }
 
 function draw_course(d, act) {
-  const { values, model } = d, top = 1.08 * Math.max(values.target, values.scale), plot = course_axes(d, "σ(t)", [0, top]);
+  const { pen, theme, values, model, hidden } = d, top = 1.08 * Math.max(values.target, values.scale), low = Math.min(0, ...model.sigma.map((s) => 1.08 * s.reduce((a, b) => Math.min(a, b))));
+  const plot = course_axes(d, values.turn ? "uᵀWv" : "σ(t)", [low < -0.02 * top ? low : 0, top]);
+  if (model.across && !hidden) pen.curve(Float64Array.from(model.t, (t) => plot.x(t)), model.across.map((x) => plot.y(x)), { colour: theme.guide, width: 1.8, dash: [5, 4] });
   curves(d, plot, model.sigma);
   const time = panel.time(model, values.now);
   cursor(d, plot, time, `t = ${pretty(time)}`, (now) => act.now(now));
-  return { ...plot, asked: "how the weakest mode is learnt", truth: (t) => lambda_modes.trajectory(t, model.targets.at(-1), values.scale, model.lambda), box_low: 0 };
+  return { ...plot, asked: "how the weakest mode is learnt", truth: (t) => model.at(t).sigma.at(-1), box_low: plot.invert_y(plot.box.top + plot.box.height) };
 }
 
 function draw_kernel(d) {

@@ -149,15 +149,17 @@ function follow(spectrum, start, depth, kind, points, name) {
 
 /** The effective rank e^{entropy of σ/Σσ} (Roy & Vetterli 2007) at every so many of the times. */
 function ranks(sigma, stride) {
-  return Float64Array.from({ length: Math.ceil(sigma[0].length / stride) }, (_, k) => {
+  const found = array("rank", Math.ceil(sigma[0].length / stride));
+  for (let k = 0; k < found.length; k++) {
     let sum = 0, logs = 0;
-    for (const s of sigma) {
-      const x = s[k * stride];
+    for (let j = 0; j < sigma.length; j++) {
+      const x = sigma[j][k * stride];
       sum += x;
       if (x > 0) logs += x * Math.log(x);
     }
-    return sum > 0 ? sum * Math.exp(-logs / sum) : 0;
-  });
+    found[k] = sum > 0 ? sum * Math.exp(-logs / sum) : 0;
+  }
+  return found;
 }
 
 /** When a mode passes 10 %, half and 90 %; a mode that falls has only a time at which a tenth of its way is left. */
@@ -176,10 +178,15 @@ function vertical(values) {
   return values.y === "log" ? [Math.min(values.start, ...values.spectrum) / 2, top * 1.6] : [0, top * 1.08];
 }
 
+/** Pixels of the times, which are even on either axis; every so many of them. */
+function across({ left, width }, points, stride) {
+  const px = array("px", Math.ceil(points / stride));
+  for (let i = 0; i < px.length; i++) px[i] = left + (width * i * stride) / (points - 1);
+  return px;
+}
+
 function curves(d, plot, course, width) {
-  const { pen, theme, values } = d, n = values.spectrum.length, px = new Float64Array(course.t.length), py = new Float64Array(px.length);
-  const [x0, x1] = course.span, { box } = plot, log = values.x === "log", ln = Math.log(x1 / x0);
-  for (let i = 0; i < px.length; i++) px[i] = box.left + box.width * (log ? Math.log(course.t[i] / x0) / ln : course.t[i] / x1);
+  const { pen, theme, values } = d, n = values.spectrum.length, { box } = plot, px = across(box, course.t.length, 1), py = array("py", px.length);
   const [low, high] = vertical(values), slope = box.height / (high - low), steep = box.height / Math.log(high / (low || 1));
   const floor = box.top + box.height, show = d.hidden ? 1 : n;
   pen.clip(box.left, box.top - 2, box.width + 1, box.height + 4, () => {
@@ -215,7 +222,7 @@ function draw_course(d, act) {
   cursor(d, plot, time, `t = ${pretty(time)}`, (now) => act.now(now));
   if (values.y === "log") {
     d.handle({
-      key: "start", name: "Start σ₀", text: pretty(values.start), now: Math.log10(values.start), x: plot.box.left, y: plot.y(values.start), along: "y",
+      key: "start", name: "Start σ₀", text: pretty(values.start), now: Math.log10(values.start), range: [-12, 1], x: plot.box.left, y: plot.y(values.start), along: "y",
       drag: (x, y) => act.set("start", round(Math.min(Math.max(plot.invert_y(y), 1e-12), 10))),
       nudge: (dx, dy, fine) => act.set("start", round(Math.min(Math.max(values.start * 10 ** ((dx + dy) * (fine ? 0.02 : 0.1)), 1e-12), 10))),
     });
@@ -260,7 +267,7 @@ function draw_spectrum(d, act) {
     }
     const set = (value) => act.set("spectrum", values.spectrum.map((old, j) => (j === k ? round(Math.min(Math.max(value, 1e-3), 1e6)) : old)));
     d.handle({
-      key: `bar-${k}`, name: `Target σ* of mode ${k + 1}`, text: pretty(target), now: target, x, y, width: Math.max(bar, 12), height: 26, colour, along: "y",
+      key: `bar-${k}`, name: `Target σ* of mode ${k + 1}`, text: pretty(target), now: target, range: [1e-3, 1e6], x, y, width: Math.max(bar, 12), height: 26, colour, along: "y",
       drag: (px, py) => set(plot.invert_y(py)),
       nudge: (dx, dy, fine) => set(target + (dx + dy) * top * (fine ? 0.002 : 0.01)),
     });
@@ -273,14 +280,17 @@ function draw_loss(d) {
   const plot = axes(pen, theme, { left: 0, top: 0, width: width - 34, height }, {
     x: { label: "time t", domain: model.span, kind: values.x, ticks: 5 }, y: { label: "loss", domain: [floor, most * 2], kind: "log", ticks: 5 },
   });
-  const { box } = plot, up = (r) => box.top + box.height * (1 - r / (n + 0.3)), px = Float64Array.from(model.t, (t) => plot.x(t));
+  const { box } = plot, up = (r) => box.top + box.height * (1 - r / (n + 0.3)), points = model.t.length;
   const side = box.left + box.width, colour = theme.palette[1];
   for (const r of d3.ticks(0, n, Math.min(n, 5)).filter(Number.isInteger)) pen.text(String(r), side + 5, up(r), { size: 11, base: "middle", colour });
   pen.text("rank", side + 30, box.top + box.height / 2, { turn: 90, anchor: "middle", size: 12, colour });
   if (!hidden) {
     pen.clip(box.left, box.top, box.width, box.height, () => {
-      pen.curve(px.filter((_, i) => i % STRIDE === 0), ranks(model.sigma, STRIDE).map(up), { colour, width: 2 });
-      pen.curve(px, model.loss.map((l) => plot.y(Math.max(l, floor / 10))), { colour: theme.ink, width: 2 });
+      const rank = ranks(model.sigma, STRIDE), py = array("py", points), steep = box.height / Math.log((most * 2) / floor), base = box.top + box.height;
+      for (let i = 0; i < rank.length; i++) rank[i] = up(rank[i]);
+      pen.curve(across(box, points, STRIDE), rank, { colour, width: 2 });
+      for (let i = 0; i < points; i++) py[i] = base - steep * Math.log(Math.max(model.loss[i] / floor, 0.1));
+      pen.curve(across(box, points, 1), py, { colour: theme.ink, width: 2 });
     });
   }
   const time = at_place(values.now, model.span, model.kind), x = plot.x(time);

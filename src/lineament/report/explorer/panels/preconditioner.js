@@ -1,7 +1,7 @@
 // Panel 4. Depth as a preconditioner: the end-to-end field on a loss of two parameters, depths side by side.
 import { at_place } from "../app/clock.js";
 import { round } from "../app/controls.js";
-import { axes } from "../draw/axes.js";
+import { apart, axes } from "../draw/axes.js";
 import { code, pretty } from "../draw/numbers.js";
 import * as certificates from "../theory/certificates.js";
 import { field_diagonal, field_one_output } from "../theory/end_to_end.js";
@@ -189,7 +189,7 @@ function certificate({ map, power, target, start, slope }, c, excess, depths) {
 }
 
 function draw_fields(d, act) {
-  const { pen, theme, values, model, width, height } = d, count = model.runs.length, across = width < 620 ? 2 : count;
+  const { pen, theme, model, width, height } = d, count = model.runs.length, across = width < 620 ? 2 : count;
   const rows = Math.ceil(count / across), w = width / across, h = height / rows;
   model.runs.forEach((r, k) => {
     const frame = { left: (k % across) * w, top: Math.floor(k / across) * h, width: w, height: h };
@@ -247,18 +247,15 @@ function level_set({ power, target }, c, level, plot) {
 
 function draw_loss(d) {
   const { pen, theme, values, model, width, height, hidden } = d, top = model.excess || 1, floor = 1e-4 * top;
-  const plot = axes(pen, theme, { left: 0, top: 0, width, height }, { x: { label: "time t", domain: model.span }, y: { label: "loss", domain: [floor, top * 1.5], kind: "log", ticks: 5 } });
+  const plot = axes(pen, theme, { left: 0, top: 0, width: width - 52, height }, { x: { label: "time t", domain: model.span }, y: { label: "loss", domain: [floor, top * 1.5], kind: "log", ticks: 5 } });
   const { box } = plot, px = model.t.map((t) => plot.x(t));
   pen.clip(box.left, box.top, box.width, box.height, () => {
     if (model.bound && !hidden) pen.line(px, model.t.map((t) => plot.y(Math.max(top * Math.exp(-model.bound * t), floor / 9))), { colour: theme.ink, width: 1.2, dash: [6, 4] });
     model.runs.forEach((r, k) => { if (!hidden || k === 0) pen.line(px, r.loss.map((x) => plot.y(Math.max(x, floor / 9))), { colour: theme.palette[k], width: 2.4 }); });
   });
   if (!hidden) {
-    model.runs.forEach((r, k) => {
-      const x = box.left + box.width - 74, y = box.top + 16 + 17 * k;
-      pen.line([x - 26, x - 6], [y - 4, y - 4], { colour: theme.palette[k], width: 2.4 });
-      pen.text(`depth ${r.n}`, x, y, { colour: theme.palette[k], size: 12, bold: true, halo: theme.paper });
-    });
+    const labels = model.runs.map((r, k) => ({ text: `depth ${r.n}`, y: plot.y(Math.max(r.loss[r.loss.length - 1], floor)), colour: theme.palette[k] }));
+    for (const each of apart(labels, box.top + 6, box.top + box.height - 6)) pen.text(each.text, box.left + box.width + 6, each.y, { colour: each.colour, size: 12, bold: true, base: "middle" });
   }
   const x = plot.x(panel.time(model, values.now));
   pen.line([x, x], [box.top, box.top + box.height], { colour: theme.ink, width: 1.2 });

@@ -6,13 +6,14 @@ import { code, pretty } from "../draw/numbers.js";
 import { mode_colour } from "../draw/theme.js";
 import { read } from "../table/csv.js";
 import { forecasting } from "../table/forecast.js";
+import { printable } from "../table/labels.js";
 import * as words from "../table/words.js";
 
 const SLICE = 12; // milliseconds of work before the page may breathe
 const MOST_COLUMNS = 200, SHOWN = 6;
 
 /** The text of the table, which never leaves the page. */
-const held = { name: "", text: "", table: null, made: null, key: "" };
+const held = { name: "", text: "", refusal: "", table: null, made: null, key: "" };
 
 /** @type {any} */
 export const panel = {
@@ -37,7 +38,7 @@ export const panel = {
 
   /** The place where a file is dropped or chosen. */
   intake(act) {
-    const input = make("input", { type: "file", accept: ".csv,.txt,.tsv,text/csv", "aria-label": "Choose a CSV file", onchange: () => input.files[0] && take(input.files[0], act) });
+    const input = make("input", { type: "file", accept: ".csv,.tsv,.txt,.dat,.data,.gz,text/csv", "aria-label": "Choose a CSV file", onchange: () => input.files[0] && take(input.files[0], act) });
     const zone = make("div", { class: "drop" }, make("p", {}, make("strong", {}, "Drop a CSV file here"), " or choose one: "), input, make("p", { class: "hint" }, "Nothing leaves the browser: the file is read and computed on this page, without any network."));
     for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
     for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.remove("over"); });
@@ -48,11 +49,12 @@ export const panel = {
   /** Works in slices, so that the page stays awake; a newer request stops an older one. */
   async prepare(values, samples, stale) {
     const own = values.sample === "own", name = own ? held.name : `${values.sample}.csv`, text = own ? held.text : samples[values.sample];
+    if (own && held.refusal) throw new RangeError(held.refusal);
     if (!text) throw new RangeError("there is no table yet: drop a CSV file, or choose one of the samples");
     const key = JSON.stringify([name, text.length, own ? held.text : "", values.target, values.depth, values.start, values.whiten, values.classes, values.seed]);
     if (held.key === key) return held.made;
-    const table = read(text, name, values.target || null);
-    if (table.features.length > MOST_COLUMNS) throw new RangeError(`'${name}' has ${table.features.length} features; here at most ${MOST_COLUMNS} are handled: use lineament forecast`);
+    const table = read(text, name, { target: values.target || null, classes: values.classes || null });
+    if (table.features.length > MOST_COLUMNS) throw new RangeError(`'${name}' has ${table.features.length} features; here at most ${MOST_COLUMNS} are handled; use the command: lineament forecast ${name}`);
     const work = forecasting(table, { depth: values.depth, start_scale: values.start, whiten: values.whiten, classes: values.classes || null, seed: values.seed });
     let until = performance.now() + SLICE;
     for (;;) {
@@ -67,8 +69,8 @@ export const panel = {
   },
 
   compute(values, made) {
-    const step = made.curve.step, last = Math.max(step.at(-1), 2), first = Math.max(1, Math.min(step[1] || 1, last / 10));
-    const most = [...made.components].sort((a, b) => b.explained - a.explained).slice(0, SHOWN);
+    const most = [...made.components].sort((a, b) => b.explained - a.explained).slice(0, SHOWN), begins = Math.min(...most.map((each) => each.begins_step));
+    const last = Math.max(made.curve.step.at(-1), 2), first = Math.min(Math.max(1, begins / 5), last / 10); // a plateau is long on a logarithmic axis
     return { made, span: [first, last], kind: "log", shown: most.sort((a, b) => a.number - b.number) };
   },
   choices: () => ({ target: held.table ? [["", `the last (${held.table.names.at(-1)})`], ...held.table.names.map((name) => [name, name])] : [["", "the last"]] }),
@@ -89,7 +91,7 @@ export const panel = {
       `${each.number}`, words.made_of(each.features), ...(several ? [words.made_of(each.outputs)] : []), pretty(made.whiten ? each.strength : each.variance), words.percent(each.explained, 1),
       words.count(each.begins_step), words.count(each.half_step), words.count(each.ends_step)]);
     return {
-      sentences: [words.data(made), words.step_size(made), words.pace(made), words.first(made), words.order(made), words.stop(made), ...made.notices],
+      sentences: [...made.sentences, ...made.notices],
       head: [words.kind(made), "mostly", ...(several ? ["moves"] : []), made.whiten ? "strength" : "variance", "explains", "10 %", "half", "90 %"], rows, words: several ? [1, 2] : [1],
     };
   },
@@ -129,9 +131,19 @@ plt.show()
   },
 };
 
+const TEXT = /\.(csv|tsv|txt|dat|data)(\.gz)?$/i;
+
+/** Reads a file, unpacked if need be; what is no text is left to the command. */
 async function take(file, act) {
   held.name = file.name;
-  held.text = await file.text();
+  held.text = "";
+  held.refusal = TEXT.test(file.name) ? "" : `'${printable(file.name)}' must end in .csv, .tsv, .txt, .dat or .data, or in one of these and .gz, to be read on this page; for other kinds of tables use the command: lineament forecast ${printable(file.name)}`;
+  try {
+    const bytes = /\.gz$/i.test(file.name) ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+    if (!held.refusal) held.text = await new Response(bytes).text();
+  } catch (error) {
+    held.refusal = `'${printable(file.name)}' could not be read: ${error.message}`;
+  }
   held.table = null;
   act.set({ sample: "own", target: "", now: 0.5 });
 }

@@ -1,12 +1,15 @@
-// A CSV file as a table of numbers: separator, names, missing values and classes read as `lineament forecast` reads them.
+// A text file as a table of numbers: separator, names, row names and missing values found as `lineament forecast` finds them.
+// The counterpart of lineament.data.delimited and lineament.data.tables.
+import { feature, holds_numbers, survey } from "./columns.js";
+import { is_number, printable } from "./labels.js";
 
-/** What pandas takes for a missing value. */
+/** What pandas takes for a missing value, and what files write besides. */
 const MISSING = new Set([
   "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
-  "NaN", "None", "n/a", "nan", "null",
+  "NaN", "None", "n/a", "nan", "null", "?",
 ]);
-const NUMBER = /^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity)$/i;
-const MOST_CELLS = 1 << 20;
+const SPACE = " "; // any white space
+const MOST_CELLS = 1 << 20, MOST_COLUMNS = 5000;
 
 /**
  * @typedef {object} Table
@@ -15,84 +18,87 @@ const MOST_CELLS = 1 << 20;
  * @property {string} target
  * @property {Float64Array[]} X rows of features, NaN where one is missing
  * @property {(string | null)[]} labels the target as written, null where it is missing
- * @property {"whole" | "real" | "words"} kind what the target holds
+ * @property {boolean} words whether the target names classes
  * @property {string[]} names all columns that may be the target
  * @property {string[]} notices
  */
 
 /**
- * Cells of a CSV text, quotes undone.
+ * Cells of a text, quotes undone, blanks after a separator skipped.
  * @param {string} text
  * @param {string} separator
  * @returns {string[][]}
  */
 export function cells(text, separator) {
-  const rows = [];
-  let row = [], cell = "", quoted = false;
+  const rows = [], blank = (c) => c === " " || (c === "\t" && separator === SPACE), space = separator === SPACE;
+  let row = [], cell = "", quoted = false, begun = false; // begun: there is a cell, if an empty one in quotes
+  const close = () => { row.push(cell); cell = ""; begun = false; };
+  const line = () => {
+    if (!space || begun) close();
+    if (row.length > 1 || (row.length && row[0] !== "")) rows.push(row); // blank lines are skipped
+    row = [];
+  };
   for (let i = 0; i < text.length; i++) {
     const c = text[i];
     if (quoted) {
       if (c !== '"') cell += c;
       else if (text[i + 1] === '"') { cell += '"'; i++; } else quoted = false;
-    } else if (c === '"' && cell === "") quoted = true;
-    else if (c === separator) { row.push(cell); cell = ""; } else if (c === "\n" || c === "\r") {
+    } else if (c === '"' && !begun) quoted = begun = true;
+    else if (c === "\n" || c === "\r") {
       if (c === "\r" && text[i + 1] === "\n") i++;
-      row.push(cell);
-      cell = "";
-      if (row.length > 1 || row[0] !== "") rows.push(row); // pandas skips blank lines
-      row = [];
-    } else cell += c;
+      line();
+    } else if (space ? blank(c) : c === separator) {
+      if (!space || begun) close();
+    } else if (begun || !blank(c)) {
+      cell += c;
+      begun = true;
+    }
   }
-  row.push(cell);
-  if (row.length > 1 || row[0] !== "") rows.push(row);
+  line();
   return rows;
 }
-
-/** A cell as a number; NaN where it is none. */
-function number(cell) {
-  const plain = cell.trim();
-  if (!NUMBER.test(plain)) return NaN;
-  return /inf/i.test(plain) ? (plain[0] === "-" ? -Infinity : Infinity) : Number(plain);
-}
-
-const truth = (cell) => (/^(true|TRUE|True)$/.test(cell) ? 1 : /^(false|FALSE|False)$/.test(cell) ? 0 : NaN);
 
 /**
  * Reads a table.
  * @param {string} text
- * @param {string} name of the file
- * @param {string | null} [target] the column to predict, by name or number; the last by default
+ * @param {string} file its name
+ * @param {{target?: string | null, classes?: boolean | null}} [options] the column to predict, by name or number, the last by
+ *   default; and whether its values name classes
  * @returns {Table}
  */
-export function read(text, name, target = null) {
-  const plain = text.replace(/^\uFEFF/, ""), first = plain.split(/\r?\n/, 1)[0].trim();
-  if (!first) throw new RangeError(`'${name}' cannot be read as CSV: it is empty, or its first line is`);
-  const count = (sign) => first.split(sign).length;
-  const separator = [",", ";", "\t"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
-  const rows = cells(plain, separator), notices = [];
-  const bare = first.split(separator).every((cell) => NUMBER.test(cell.trim().replace(/^"|"$/g, "")));
+export function read(text, file, { target = null, classes = null } = {}) {
+  const name = printable(file), plain = text.replace(/^\uFEFF/, ""), first = plain.split(/\r\n|\r|\n/, 1)[0];
+  if (!first.trim()) throw new RangeError(`'${name}' cannot be read as a table: it is empty, or its first line is`);
+  if (plain.includes("\0")) throw new RangeError(`'${name}' must be a table of text to be read on this page; use the command: lineament forecast ${name}`);
+  const count = (sign) => first.split(sign).length, likely = [",", ";", "\t"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
+  const rows = cells(plain, first.includes(likely) ? likely : SPACE), head = rows[0].map((cell) => cell.trim()), notices = [];
+  const bare = head.every(is_number), body = bare ? rows : rows.slice(1);
+  // R writes a name in front of every row and none over these; other programs end every line with a separator instead.
+  const below = rows[1] ?? [], row_names = !bare && below.length === head.length + 1 && below[below.length - 1].trim() !== "";
   if (bare) notices.push("the first line holds only numbers, so it was read as an example, not as names");
-  const names = unique(bare ? rows[0].map((_, j) => String(j)) : rows[0].map((cell, j) => cell.trim() || `Unnamed: ${j}`));
-  const body = bare ? rows : rows.slice(1);
-  const numbered = names[0].startsWith("Unnamed: 0");
-  if (numbered) notices.push("the first column has no name over it and numbers or names the rows; it was left out");
-  const used = names.map((_, j) => j).slice(numbered ? 1 : 0);
-  if (used.length < 2) throw new RangeError(`'${name}' has ${used.length} column(s); features and a target need at least two`);
-  if (!body.length) throw new RangeError(`'${name}' names its columns but holds no examples`);
-  if (body.length * used.length > MOST_CELLS) {
-    throw new RangeError(`'${name}' has more than a million cells; use lineament forecast, which reads tables of any length`);
-  }
-  const wide = body.findIndex((row) => row.length > names.length && row.slice(names.length).some((cell) => cell !== ""));
-  if (wide >= 0) throw new RangeError(`'${name}' cannot be read as CSV: example ${wide + 1} has ${body[wide].length} cells, ${names.length} expected`);
-  const column = used[place(used.map((j) => names[j]), target, name)], features = used.filter((j) => j !== column);
+  if (row_names || (!bare && head[0] === "")) notices.push("the first column has no name over it and numbers or names the rows; it was left out");
+  const names = distinct(bare ? head.map((_, j) => String(j)) : head), shift = row_names ? 1 : 0;
+  const used = names.map((_, j) => j).slice(!row_names && names[0] === "" ? 1 : 0);
+  if (used.length < 2) throw new RangeError(`'${name}' must have at least two columns, features and a target; got ${used.map((j) => printable(names[j])).join(", ") || "none"}`);
+  if (!body.length) throw new RangeError(`'${name}' must hold examples; got names of columns alone`);
+  if (body.length * used.length > MOST_CELLS) throw new RangeError(`'${name}' must have at most a million cells to be read on this page; use the command, which reads tables of any length: lineament forecast ${name}`);
+  const wide = body.findIndex((row) => row.slice(names.length + shift).some((cell) => cell !== ""));
+  if (wide >= 0) throw new RangeError(`'${name}' cannot be read as a table: example ${wide + 1} has ${body[wide].length - shift} cells, ${names.length} expected`);
+  const column = used[place(used.map((j) => names[j]), target, name)], chosen = used.filter((j) => j !== column);
+  const texts = (j) => body.map((row) => (MISSING.has(row[j + shift] ?? "") ? null : row[j + shift]));
+  const parts = chosen.map((j) => { const held = texts(j); return feature(survey(names[j], held), held, name); });
+  const features = parts.flatMap((part) => part.names), columns = parts.flatMap((part) => part.columns), labels = texts(column);
+  if (features.length > MOST_COLUMNS) throw new RangeError(`'${name}' must have at most ${MOST_COLUMNS} feature columns; got ${features.length}`);
   return {
-    name, notices, names: used.map((j) => names[j]), features: features.map((j) => names[j]), target: names[column],
-    X: matrix(body, features, names, name), ...labels(body, column),
+    name, features, target: printable(names[column]), labels, names: used.map((j) => names[j]),
+    X: body.map((_, i) => Float64Array.from(columns, (each) => each[i])),
+    words: Boolean(classes) || !holds_numbers(survey(names[column], labels), name),
+    notices: [...notices, ...parts.flatMap((part) => part.notice ?? [])],
   };
 }
 
-/** Repeated names told apart as pandas does. */
-function unique(names) {
+/** Names without repeats: the second `a` becomes `a.1`. */
+function distinct(names) {
   const seen = new Map();
   return names.map((name) => {
     const times = seen.get(name) ?? 0;
@@ -103,40 +109,9 @@ function unique(names) {
 
 function place(names, target, source) {
   if (target === null) return names.length - 1;
-  if (names.includes(target)) return names.indexOf(target);
+  for (const spelt of [names, names.map(printable)]) if (spelt.includes(target)) return spelt.indexOf(target);
   if (/^-?\d+$/.test(target) && Number(target) >= -names.length && Number(target) < names.length) {
     return (Number(target) + names.length) % names.length;
   }
-  throw new RangeError(`'${source}' has no column '${target}'. Its columns are ${names.slice(0, 12).join(", ")}`);
-}
-
-function matrix(body, features, names, source) {
-  const X = body.map(() => new Float64Array(features.length));
-  features.forEach((j, k) => {
-    const told = body.map((row) => row[j] ?? "");
-    const bits = told.every((cell) => truth(cell) === truth(cell)); // a column of truth values counts as 0 and 1
-    told.forEach((cell, i) => {
-      X[i][k] = bits ? truth(cell) : number(cell);
-      if (X[i][k] !== X[i][k] && !MISSING.has(cell)) {
-        throw new RangeError(
-          `column '${names[j]}' of '${source}' must hold numbers; example ${i + 1} has '${cell}'. Encode the column as numbers, or drop it`,
-        );
-      }
-    });
-  });
-  return X;
-}
-
-/** @returns {{labels: (string | null)[], kind: "whole" | "real" | "words"}} */
-function labels(body, column) {
-  const told = body.map((row) => (MISSING.has(row[column] ?? "") ? null : row[column]));
-  const given = told.filter((cell) => cell !== null), complete = given.length === told.length;
-  const whole = complete && given.every((cell) => /^\s*[+-]?\d+\s*$/.test(cell));
-  const kind = whole ? "whole" : given.every((cell) => number(cell) === number(cell)) ? "real" : "words";
-  return { labels: told, kind };
-}
-
-/** The target as numbers. */
-export function numbers(table) {
-  return Float64Array.from(table.labels, (cell) => (cell === null ? NaN : number(cell)));
+  throw new RangeError(`'${source}' has no column '${printable(target)}'; Its columns are ${names.slice(0, 12).map(printable).join(", ")}`);
 }

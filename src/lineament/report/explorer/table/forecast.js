@@ -7,9 +7,10 @@ import { gather } from "./moments.js";
 import { deep, DONE, first_passage, MATTERS, one_layer, whitened } from "./paths.js";
 import { premises, three } from "./premises.js";
 import { stopping } from "./stopping.js";
-import { notices, stop } from "./words.js";
+import { notices, sentences, stop } from "./words.js";
 
 const ENOUGH = 0.999, CAREFUL = 0.05, LONGEST = 100_000, BEGUN = 0.1, HALF = 0.5, NAMED = 3;
+const DEEPEST = 100, MOST_STEPS = 1e12, FASTEST = 1e6; // layers, steps, and step size in units of the largest stable one
 const WIDEST = 100; // the largest scale of the start, in units of the target's largest singular value
 const ROUNDING = 32 * 2 ** -52;
 
@@ -32,10 +33,11 @@ const ROUNDING = 32 * 2 ** -52;
 export function* forecasting(table, options = {}) {
   const { start_scale = 1e-3, step_size = null, steps = null, whiten = false, classes = null, seed = 0 } = options;
   const depth = whole_depth(options.depth ?? 2);
+  if (depth > DEEPEST) throw new RangeError(`depth must be a whole number from 1 to ${DEEPEST}; got ${depth}`);
   for (const [name, x] of Object.entries({ start_scale, step_size: step_size ?? 1 })) {
     if (!(x > 0 && x < Infinity)) throw new RangeError(`${name} must be positive and finite; got ${x}`);
   }
-  if (steps !== null && !(Number.isInteger(steps) && steps >= 1)) throw new RangeError(`steps must be a whole number of at least 1; got ${steps}`);
+  if (steps !== null && !(Number.isInteger(steps) && steps >= 1 && steps <= MOST_STEPS)) throw new RangeError(`steps must be a whole number from 1 to ${MOST_STEPS}; got ${steps}`);
   const m = gather(table, { classes, seed });
   yield 1;
   let { d, V } = spectrum(m.sxx), syx = multiply(m.syx, V), target = map(syx, (x, _, j) => x / d[j]);
@@ -53,6 +55,7 @@ export function* forecasting(table, options = {}) {
   if (start_scale > most) throw new RangeError(`start_scale must be at most ${three(most)} for this table; got ${start_scale}`);
   const W0 = map(own ? aligned(own, kept) : orthonormal(target.length, d.length, seed), (x) => start_scale * x);
   const top = sharpness(target, d, depth), recommended = (CAREFUL * 2) / Math.max(top, sharpness(W0, d, depth));
+  refuse_step_size(step_size, depth, 2 / top, recommended);
   const eta = step_size ?? recommended, limits = { until: steps ? steps * eta : null, enough: ENOUGH, longest: LONGEST * recommended };
   const path = own ? whitened(start_scale, Array.from(own.s.slice(0, kept)), depth, limits)
     : depth === 1 ? one_layer(W0, target, d, limits) : yield* deep(W0, target, d, depth, limits);
@@ -64,13 +67,25 @@ export function* forecasting(table, options = {}) {
     largest_stable_step_size: 2 / top, recommended_step_size: recommended, explained: 1 - (2 * floor) / power, least_loss: floor,
     variances: Array.from(d), components: found, phases: phases_of(found, depth, whiten),
     curve: { step: path.time.map((t) => t / eta), loss: path.left.map((x) => floor + x) },
-    stopping: null, premises: premises(W0, target, d, syx, m, whiten ? V : null), notices: [],
+    stopping: null, premises: premises(W0, target, d, syx, m, whiten ? V : null), notices: [], sentences: [],
     path, few_values: m.few_values, learnt: 1 - path.left[path.left.length - 1] / path.left[0], table_notices: table.notices,
   };
   made.stopping = when_to_stop(m, path, d, target, own);
   if (made.stopping) made.stopping.advice = stop(made);
   made.notices = [...table.notices, ...notices(made)];
+  made.sentences = sentences(made);
   return made;
+}
+
+/** Refuses what a float cannot hold, and step sizes that would take for ever or are lost at once. */
+function refuse_step_size(step_size, depth, largest, recommended) {
+  if (!(recommended > 0 && recommended < Infinity && largest > 0 && largest < Infinity)) {
+    throw new RangeError(`depth must leave a step size that float64 can hold; got depth ${depth}, at which the largest stable one is ${three(largest)}`);
+  }
+  const least = (LONGEST * recommended) / MOST_STEPS, most = FASTEST * largest;
+  if (step_size !== null && !(step_size >= least && step_size <= most)) {
+    throw new RangeError(`step_size must be between ${three(least)} and ${three(most)} for this table; got ${step_size}. Recommended: ${three(recommended)}`);
+  }
 }
 
 /** The forecast at once; for the console and for tests. */
@@ -86,12 +101,12 @@ export function forecast(table, options = {}) {
 function spectrum(sxx) {
   const { values, V } = eigh(sxx), columns = transpose(V);
   const seen = values.filter((x) => x > ROUNDING * values.length * values[0]).length;
-  const signed = columns.slice(0, seen).map((v) => {
-    const largest = v.reduce((most, x) => (Math.abs(x) > Math.abs(most) ? x : most), 0);
-    return v.map((x) => x * Math.sign(largest));
-  });
+  const signed = columns.slice(0, seen).map((v) => v.map((x) => x * sign_of(v)));
   return { d: values.slice(0, seen), V: transpose(signed) };
 }
+
+/** A direction and its negative are the same: the one whose largest entry is positive is told. */
+const sign_of = (v) => Math.sign(v.reduce((most, x) => (Math.abs(x) > Math.abs(most) ? x : most), 0));
 
 /** A uniformly random map all of whose singular values are 1. */
 function orthonormal(rows, columns, seed) {
@@ -118,8 +133,9 @@ export function sharpness(W, d, depth) {
 function components(m, path, V, d, target, own, kept, power, eta) {
   let loadings = transpose(V), effects = transpose(target), variances = Array.from(d);
   if (own) {
-    loadings = transpose(multiply(V, own.V.map((row) => row.slice(0, kept)))).map((v) => v.map((x) => x / Math.sqrt(dot(v, v))));
-    effects = transpose(own.U).slice(0, kept).map((u, i) => u.map((x) => x * own.s[i]));
+    const raw = transpose(multiply(V, own.V.map((row) => row.slice(0, kept)))), signs = raw.map(sign_of);
+    loadings = raw.map((v, i) => v.map((x) => (signs[i] * x) / Math.sqrt(dot(v, v))));
+    effects = transpose(own.U).slice(0, kept).map((u, i) => u.map((x) => signs[i] * x * own.s[i]));
     variances = Array.from({ length: kept }, () => 1);
   }
   const [begins, half, ends] = [BEGUN, HALF, DONE].map((share) => first_passage(path, share));

@@ -2,7 +2,8 @@
 // The counterpart of lineament.forecasting.moments for a table that is read in one piece.
 import { zeros } from "../theory/linalg.js";
 import { Generator } from "../theory/random.js";
-import { numbers } from "./csv.js";
+import { value } from "./columns.js";
+import { canonical, natural, printable } from "./labels.js";
 
 const KEPT = 2048; // examples kept for what moments cannot tell
 const MOST_CLASSES = 1000;
@@ -31,12 +32,10 @@ const CONSTANT = 64 * 2 ** -52;
  * @returns {Moments}
  */
 export function gather(table, { classes = null, seed = 0 } = {}) {
-  const rng = new Generator(seed), named = classes ?? table.kind === "words";
-  const values = named ? null : numbers(table);
-  if (values && table.kind === "words") {
-    throw new RangeError(`the target ${table.target} must hold numbers to be learnt as such; got words`);
-  }
-  const complete = table.X.map((x, i) => !x.some(Number.isNaN) && (named ? table.labels[i] !== null : !Number.isNaN(values[i])));
+  const rng = new Generator(seed), named = classes ?? table.words;
+  if (!named && table.words) throw new RangeError(`the target ${table.target} must hold numbers to be learnt as such; got words`);
+  const values = named ? null : Float64Array.from(table.labels, value), spelt = named ? table.labels.map((label) => label && canonical(label)) : null;
+  const complete = table.X.map((x, i) => !x.some(Number.isNaN) && (named ? spelt[i] !== null : !Number.isNaN(values[i])));
   const chosen = table.X.map((_, i) => i).filter((i) => complete[i]), n = chosen.length, missing = table.X.length - n;
   if (n < 2) {
     throw new RangeError(
@@ -46,10 +45,10 @@ export function gather(table, { classes = null, seed = 0 } = {}) {
   }
   const X = chosen.map((i) => table.X[i]), p = table.features.length;
   X.forEach((x) => x.forEach((value, j) => refuse_infinite(value, table.features[j])));
-  const names = named ? class_names(chosen.map((i) => table.labels[i]), table.target) : [table.target];
+  const names = named ? class_names(chosen.map((i) => spelt[i]), table.target) : [table.target];
   const Y = chosen.map((i) => {
     if (!named) { refuse_infinite(values[i], table.target); return Float64Array.of(values[i]); }
-    return Float64Array.from(names, (name) => (name === spelt(table, i) ? 1 : 0));
+    return Float64Array.from(names, (name) => (name === spelt[i] ? 1 : 0));
   });
   const Z = X.map((x, i) => Float64Array.from([...x, ...Y[i]])), { mean, covariance } = centred(Z);
   const deviation = covariance.map((row, j) => Math.sqrt(row[j]));
@@ -60,9 +59,9 @@ export function gather(table, { classes = null, seed = 0 } = {}) {
   const columns = table.features.map((_, j) => j), keep = columns.filter((j) => varies[j]);
   if (!keep.length) throw new RangeError(`at least one feature must vary; all ${p} columns are constant over ${n} rows`);
   if (!varies.slice(p).some(Boolean)) throw new RangeError(`the target ${table.target} must vary; all ${n} rows have the same`);
-  const outputs = names.map((_, k) => p + k), few = new Set(named || table.kind !== "whole" ? [] : values.filter((_, i) => complete[i]));
+  const outputs = names.map((_, k) => p + k), told = named ? [] : chosen.map((i) => values[i]), few = new Set(told.every(Number.isInteger) ? told : []);
   return {
-    rows: n, missing, classes: named, outputs: names,
+    rows: n, missing, classes: named, outputs: named ? names.map(printable) : names,
     features: keep.map((j) => table.features[j]),
     constant: columns.filter((j) => !varies[j]).map((j) => table.features[j]),
     few_values: few.size > 1 && few.size <= FEW_VALUES ? few.size : null,
@@ -73,28 +72,15 @@ export function gather(table, { classes = null, seed = 0 } = {}) {
   };
 }
 
-/** A label as NumPy would write it: whole numbers without sign or zeros in front. */
-function spelt(table, i) {
-  const label = table.labels[i];
-  return table.kind === "words" ? label : table.kind === "whole" ? String(Number(label)) : real(Number(label));
-}
-
-const real = (x) => (Number.isInteger(x) ? `${x}.0` : String(x));
-
+/** The classes in the order of their names. */
 function class_names(labels, target) {
-  const numeric = labels.every((label) => label.trim() !== "" && Number.isFinite(Number(label)));
-  const whole = numeric && labels.every((label) => /^\s*[+-]?\d+\s*$/.test(label));
-  const names = [...new Set(labels.map((label) => (whole ? String(Number(label)) : numeric ? real(Number(label)) : label)))];
+  const names = [...new Set(labels)].sort(natural);
   if (names.length > MOST_CLASSES) {
     throw new RangeError(
       `the target '${target}' has more than ${MOST_CLASSES} different names, such as '${names[0]}': they seem to be identifiers; name another target`,
     );
   }
-  const rank = (name) => (name.trim() !== "" && !Number.isNaN(Number(name)) ? [0, Number(name)] : [1, 0]);
-  return names.sort((a, b) => {
-    const [i, x] = rank(a), [j, y] = rank(b);
-    return i - j || x - y || (a < b ? -1 : a > b ? 1 : 0);
-  });
+  return names;
 }
 
 function refuse_infinite(value, name) {

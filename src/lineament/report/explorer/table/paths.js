@@ -3,11 +3,12 @@
 import { field, field_one_output } from "../theory/end_to_end.js";
 import * as modes from "../theory/modes.js";
 import { steps } from "../theory/ode.js";
+import { follow } from "./records.js";
 
 export const MATTERS = 0.01; // a component matters if it explains this share of what can be learnt
 export const DONE = 0.9; // it is learnt when this share of it is
 const HEAVY = 1e-3; // a component that explains this share decides how finely time is resolved
-const FINE = 0.02; // between two records no heavy component moves by more than about this share
+const FINE = 0.02; // between two records neither a heavy component nor time moves by more than this share
 const POINTS = 400;
 const RTOL = 1e-8;
 
@@ -110,24 +111,12 @@ export function* deep(W0, target, d, depth, { until, enough, longest }) {
   };
   const explained = weight_of(target, d), all = sum(explained);
   const matters = explained.map((x) => x >= MATTERS * all), heavy = explained.map((x) => x >= HEAVY * all);
-  const size = Math.max(...W0.flatMap((row) => Array.from(row, Math.abs)));
-  const seen = (t, w) => ({ t, ...shares(shaped(w), target, d) });
-  const records = [{ t: 0, ...shares(W0, target, d) }], goal = until ? -Infinity : (1 - enough) * records[0].left;
-  for (const step of steps(velocity, flat(W0), until ?? longest, RTOL, RTOL * size)) {
-    const now = seen(step.time, step.y), last = records[records.length - 1];
-    const arrived = now.left <= goal && matters.every((yes, j) => !yes || now.share[j] >= DONE);
-    const moved = Math.max(0, ...now.share.map((s, j) => (heavy[j] ? Math.abs(s - last.share[j]) : 0)));
-    if (moved > FINE) { // a step of the solver can be long: look up what lies between
-      const count = Math.ceil(moved / FINE);
-      for (let i = 1; i < count; i++) {
-        const t = last.t + ((now.t - last.t) * i) / count;
-        if (t > step.before) records.push(seen(t, step.at(t)));
-      }
-    }
-    if (arrived || moved > FINE || now.t >= (1 + FINE) * last.t || step.time === (until ?? longest)) records.push(now);
-    if (arrived) break;
-    yield now.left / records[0].left;
-  }
+  const largest = (w) => w.reduce((most, x) => Math.max(most, Math.abs(x)), 0), w0 = flat(W0), size = largest(w0), pace = largest(velocity(w0));
+  const look = (t, w) => ({ t, ...shares(shaped(w), target, d) }), begin = look(0, w0), goal = (1 - enough) * begin.left;
+  /** What is still to be learnt until it is enough; at most 0 from then on. */
+  const ahead = until ? null : (now) => now.share.reduce((most, g, j) => (matters[j] ? Math.max(most, DONE - g) : most), now.left / goal - 1);
+  const flow = steps(velocity, w0, until ?? longest, RTOL, RTOL * size);
+  const records = yield* follow(flow, begin, look, heavy, FINE, pace > 0 ? (FINE * size) / pace : Infinity, ahead);
   return {
     time: records.map((r) => r.t), share: records.map((r) => r.share), spill: records.map((r) => r.spill),
     left: records.map((r) => r.left),

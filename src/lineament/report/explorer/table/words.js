@@ -73,6 +73,9 @@ export function step_size(made) {
   return `The largest stable step at the optimum is ${three(made.largest_stable_step_size)}; recommended is ${three(made.recommended_step_size)}, ${share} of it, at which descent follows the forecast closely.`;
 }
 
+/** All that is to be said of a forecast. */
+export const sentences = (made) => [data, step_size, pace, first, order, stop].map((part) => part(made));
+
 /** What a reader should know about the data and the settings, in sentences. */
 export function notices(made) {
   const told = [], columns = made.features.length, missing = made.rows_with_missing_values, constant = made.constant_columns;

@@ -96,6 +96,17 @@ function rotate(x, y, c, s) {
   }
 }
 
+/**
+ * Orthonormal columns, and as many more as make a basis.
+ * @param {Matrix} U (m × r)
+ * @returns {Matrix} (m × m)
+ */
+export function completed(U) {
+  const m = U.length, columns = [...transpose(U), ...zeros(m - U[0].length, m)];
+  complete(columns, columns.map((_, j) => (j < U[0].length ? 1 : 0)));
+  return transpose(columns);
+}
+
 /** Gives vanishing singular values a direction of their own, orthogonal to all others. */
 function complete(left, s) {
   for (let j = 0; j < s.length; j++) {

@@ -66,7 +66,7 @@ export function time_to(value, target, start, depth) {
   const d = Math.log1p(Math.abs(value - origin) / Math.min(value, origin));
   const v = Math.log1p(Math.abs(target - value) / Math.min(target, value));
   let time = far(v > SEAM ? d : Math.max(v0 - SEAM, 0), v0, a);
-  if (v < SEAM) time += near(v, v0 < SEAM ? d : SEAM - v, a + (side > 0 ? 1 : 0), side) * (1 + odds) ** -a;
+  if (v < SEAM) time += near_time(v, v0 < SEAM ? d : SEAM - v, a + (side > 0 ? 1 : 0), side) * (1 + odds) ** -a;
   return (leaves ? out_of_zero(origin, target, depth) : 0) + time / rate;
 }
 
@@ -116,7 +116,8 @@ function near_excess(v, d, k, side) {
   return side * d * sum;
 }
 
-function near(v, d, k, side) {
+/** The near time ∫ e^{ku} dZ from v to v + d ≤ 2. */
+export function near_time(v, d, k, side) {
   return Math.log1p(-Math.expm1(-side * d) / Math.expm1(side * v)) + near_excess(v, d, k, side);
 }
 
@@ -178,7 +179,7 @@ function step(theta, d, v0, a) {
 }
 
 /** Inverts far(d) = θ < seam for d = v0 − v. */
-export function solve_far(theta, seam, v0, a) {
+function solve_far(theta, seam, v0, a) {
   const early = a * theta < 0.5, span = v0 - SEAM, origin = early ? v0 : SEAM;
   const goal = early ? theta : (theta - seam) * Math.exp(a * span);
   const low = early ? 0 : -span, high = early ? span : 0;

@@ -1,6 +1,5 @@
 // Dormand & Prince's method of order 5(4) with adaptive steps and its continuous extension of order 4.
 
-const C = [0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1];
 const A = [
   [], [1 / 5], [3 / 40, 9 / 40], [44 / 45, -56 / 15, 32 / 9],
   [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
