@@ -72,6 +72,50 @@ def _jacobians(model, x):
     )
 
 
+def attention(vocabulary: int):
+    """A transformer over tokens, or over patches of an image if there is no vocabulary, with positions of its own."""
+    import torch
+    from torch import nn
+
+    class Reader(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            width = 32 if vocabulary else 96
+            self.embed = nn.Embedding(vocabulary, width) if vocabulary else nn.Conv2d(3, width, 8, 8)
+            self.places = nn.Parameter(0.02 * torch.randn(12 if vocabulary else 16, width))
+            layer = nn.TransformerEncoderLayer(width, 4, 2 * width, 0.0, batch_first=True)
+            self.body = nn.TransformerEncoder(layer, 2 if vocabulary else 4, enable_nested_tensor=False)
+            self.head = nn.Linear(width, 5)
+
+        def forward(self, x):
+            x = self.embed(x)
+            x = x if vocabulary else x.flatten(2).mT
+            return self.head(self.body(x + self.places).mean(1))
+
+    return Reader().eval()
+
+
+def _attending() -> list[Row]:
+    """Models of attention, where nothing but the order of the products can be saved."""
+    import torch
+
+    from lineament.torch import ntk
+
+    cases = {
+        "tokens": (attention(50), torch.randint(50, (64, 12))),
+        "patches": (attention(0), torch.randn(24, 3, 32, 32)),
+    }
+    found = []
+    for name, (model, x) in cases.items():
+        gap = float((ntk(model, x) - _jacobians(model, x)).norm() / _jacobians(model, x).norm())
+        found.append(compare(
+            f"NTK of {len(x)} inputs, attention over {name}", ("torch.ntk", lambda m=model, x=x: ntk(m, x), len(x) ** 2),
+            ("vmap of jacrev, whole Jacobians", lambda m=model, x=x: _jacobians(m, x), len(x) ** 2), bar=1.0,
+            unit="entries", repeats=5, note=f"gap {gap:.0e}",
+        ))  # fmt: skip
+    return found
+
+
 def rows() -> list[Row]:
     """Peak memory for all outputs and for their mean; speed on inputs few enough for whole Jacobians."""
     import torch
@@ -90,4 +134,4 @@ def rows() -> list[Row]:
         ("vmap of jacrev, whole Jacobians", lambda: _jacobians(model, x), FEW**2), unit="entries", repeats=3,
         note=f"gap {gap:.0e}",
     )  # fmt: skip
-    return [_memory("mean", "mean over outputs"), _memory("all", "10 × 10 outputs"), speed]
+    return [_memory("mean", "mean over outputs"), _memory("all", "10 × 10 outputs"), speed, *_attending()]

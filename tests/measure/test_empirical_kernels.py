@@ -1,5 +1,6 @@
 """Tangent kernels against the Jacobian written out."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -187,3 +188,48 @@ def test_bad_input_is_refused(change, message):
     } | change
     with pytest.raises(ValueError, match=message):
         kernels.empirical(**given)
+
+
+class Tokens(eqx.Module):
+    """An equinox module as one writes them: one example, whole numbers in, something that is no array inside."""
+
+    table: eqx.nn.Embedding
+    head: eqx.nn.Linear
+    name: str = "tokens"
+
+    def __call__(self, tokens):
+        return self.head(jnp.tanh(jax.vmap(self.table)(tokens)).mean(0))
+
+
+def test_an_equinox_module_is_taken_as_it_is_and_whole_numbers_stay_whole():
+    first, second = jax.random.split(KEY)
+    module = Tokens(eqx.nn.Embedding(7, 4, key=first), eqx.nn.Linear(4, 3, key=second))
+    tokens = np.random.default_rng(0).integers(7, size=(6, 5))
+    moving, fixed = eqx.partition(module, eqx.is_inexact_array)
+    f = lambda p, x: jax.vmap(eqx.combine(p, fixed))(x)  # noqa: E731
+    expected = naive(f, moving, jnp.asarray(tokens), jnp.asarray(tokens))
+    close(kernels.empirical(module, None, tokens), expected)
+    close(
+        kernels.empirical(module, None, tokens, tokens[:2], outputs="diagonal"),
+        np.einsum("nmkk->nmk", expected[:, :2]),
+    )
+
+
+def test_a_function_cannot_do_without_its_parameters():
+    with pytest.raises(ValueError, match="parameters must be a tree of floating-point arrays; got None"):
+        kernels.empirical(lambda p, x: x, None, np.eye(2))
+
+
+class Dense:
+    """What a linen module looks like from outside: a class of flax, and variables that `apply` takes."""
+
+    def apply(self, variables, x):
+        return jnp.tanh(x @ variables["params"]["kernel"]) * variables["scale"]["by"]
+
+
+def test_a_linen_module_takes_its_variables():
+    module = type("Mine", (Dense, type("Module", (), {"__module__": "flax.linen.module"})), {})()
+    x, W = rows(4, 3), rows(3, 2, seed=1)
+    variables = {"params": {"kernel": W}, "scale": {"by": jnp.asarray(2.0)}}
+    expected = naive(lambda p, x: 2.0 * jnp.tanh(x @ p), W, x, x)
+    close(kernels.empirical(module, variables, x), expected)

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrizations, prune, weight_norm  # noqa: E402
 
 from lineament.torch import Factored, collapse, expand  # noqa: E402
@@ -197,8 +198,8 @@ def test_compiled_and_exported():
 def test_code_that_reads_the_weight_off_the_layer_still_works():
     encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).double().eval()
     net, report = expand(encoder, 2)
-    assert [row.layer for row in report.done] == ["linear1", "linear2"]
-    assert {row.layer for row in report.skipped} == {"self_attn", "self_attn.out_proj"}
+    every = ["self_attn.in_proj_weight", "self_attn.out_proj", "linear1", "linear2"]
+    assert [row.layer for row in report.done] == every
     x = torch.randn(3, 4, 8, dtype=torch.float64)
     with torch.no_grad():  # the fast path takes linear1.weight
         torch.testing.assert_close(net(x), encoder(x), rtol=1e-12, atol=1e-12)
@@ -221,8 +222,8 @@ class Doubled(nn.Linear):
         return 2 * super().forward(x)
 
 
-def tied_embedding():
-    model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5))
+def tied_to_a_bilinear():
+    model = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Bilinear(2, 2, 3))
     model[1].weight = model[0].weight
     return model
 
@@ -246,10 +247,11 @@ SKIPPED = {
     "pruned": (lambda: prune.l1_unstructured(nn.Linear(3, 3), "weight", 0.5), "a hook computes it"),
     "lazy": (lambda: nn.LazyLinear(3), "run the lazy layer once"),
     "subclass": (lambda: Doubled(3, 3), "may compute something of its own"),
-    "attention": (lambda: nn.MultiheadAttention(4, 2), "is none of Linear, Conv1d, Conv2d"),
-    "transposed": (lambda: nn.ConvTranspose2d(2, 2, 3), "is none of Linear, Conv1d, Conv2d"),
+    "bilinear": (lambda: nn.Bilinear(4, 2, 3), "a Bilinear is none of Linear, Conv1d to 3d"),
+    "rescaled rows": (lambda: nn.Embedding(4, 2, max_norm=1.0), "changes its rows one by one"),
+    "own recurrence": (lambda: type("Mine", (nn.LSTM,), {})(4, 2), "a Mine may compute something of its own"),
     "listed": (Listed, "also held by the list 'steps'"),
-    "embedding": (tied_embedding, "shared with '0'"),
+    "tied otherwise": (tied_to_a_bilinear, "shared with '1'"),
     "integers": (lambda: nn.Linear(2, 2).requires_grad_(False).to(torch.complex64), "torch.complex64"),
     "meta": (lambda: nn.Linear(2, 2, device="meta"), "no values"),
     "empty": (lambda: nn.Linear(0, 2), "empty"),
@@ -366,6 +368,204 @@ def test_importing_lineament_never_imports_torch_and_missing_torch_is_said():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install 'lineament[torch]'" in done.stderr
     assert done.returncode == 1
+
+
+class Conv1D(nn.Module):
+    """transformers' layer, letter by letter: tests run without that package."""
+
+    def __init__(self, nf, nx):
+        super().__init__()
+        self.nf, self.nx = nf, nx
+        self.weight = nn.Parameter(torch.randn(nx, nf))
+        self.bias = nn.Parameter(torch.randn(nf))
+
+    def forward(self, x):
+        size_out = (*x.size()[:-1], self.nf)
+        return torch.addmm(self.bias, x.view(-1, x.size(-1)), self.weight).view(size_out)
+
+
+Conv1D.__module__ = "transformers.pytorch_utils"
+
+
+class Conv2dSame(nn.Conv2d):
+    """timm's layer: as much padding as the size of the input asks for."""
+
+    def forward(self, x):
+        pads = [
+            max((-(-n // s) - 1) * s + k - n, 0)
+            for n, k, s in zip(x.shape[2:], self.kernel_size, self.stride, strict=True)
+        ]
+        pads = [part for pad in reversed(pads) for part in (pad // 2, pad - pad // 2)]
+        return functional.conv2d(functional.pad(x, pads), self.weight, self.bias, self.stride)
+
+
+Conv2dSame.__module__ = "timm.layers.conv2d_same"
+
+
+class Named(nn.Linear):
+    """A subclass that computes nothing of its own."""
+
+
+class First(nn.Module):
+    """Whatever a layer returns, its first output."""
+
+    def __init__(self, layer, *more):
+        super().__init__()
+        self.layer, self.more = layer, more
+
+    def forward(self, *x):
+        out = self.layer(*x, *self.more)
+        return out[0] if isinstance(out, tuple) else out
+
+
+class Attended(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+
+    def forward(self, x):
+        other = x[..., : self.attention.kdim]
+        return self.attention(x, other, other)[0]
+
+
+def tied_table():
+    model = nn.Sequential(nn.Embedding(20, 6, padding_idx=0), nn.Tanh(), nn.Linear(6, 20))
+    model[2].weight = model[0].weight
+    return model
+
+
+numbers = lambda *shape: lambda: torch.randn(*shape)  # noqa: E731
+EVERYTHING = {
+    "Conv3d": (lambda: nn.Conv3d(2, 3, 2, stride=2, padding=1), numbers(2, 2, 5, 5, 5), 1),
+    "transposed 1d": (lambda: nn.ConvTranspose1d(4, 6, 3, stride=2, groups=2), numbers(2, 4, 5), 1),
+    "transposed 2d": (
+        lambda: nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, dilation=2), numbers(2, 4, 5, 4), 1
+    ),
+    "transposed 3d": (lambda: nn.ConvTranspose3d(2, 2, 2, bias=False), numbers(2, 2, 3, 3, 3), 1),
+    "Conv1D of transformers": (lambda: Conv1D(7, 5), numbers(2, 3, 5), 1),
+    "Conv2dSame of timm": (lambda: Conv2dSame(3, 5, 3, stride=2), numbers(2, 3, 8, 7), 1),
+    "named subclass": (lambda: Named(5, 4), numbers(3, 5), 1),
+    "attention": (lambda: Attended(), numbers(2, 5, 8), 2),
+    "attention of three widths": (lambda: Attended(kdim=4, vdim=4), numbers(2, 5, 8), 4),
+    "LSTM": (lambda: First(nn.LSTM(3, 5, 2, bidirectional=True, proj_size=4)), numbers(4, 2, 3), 12),
+    "GRU": (lambda: First(nn.GRU(3, 5, batch_first=True)), numbers(4, 2, 3), 2),
+    "cell": (lambda: First(nn.LSTMCell(3, 5)), numbers(4, 3), 2),
+    "embedding": (lambda: nn.Embedding(9, 4), lambda: torch.randint(9, (2, 3)), 1),
+    "tied embedding": (tied_table, lambda: torch.randint(20, (2, 3)), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("depth", [2, 4])
+@pytest.mark.parametrize("case", EVERYTHING)
+def test_everything_people_have(case, depth, dtype):
+    make, inputs, weights = EVERYTHING[case]
+    model, x = make().to(dtype), inputs()
+    x = x.to(dtype) if x.is_floating_point() else x
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    net, report = expand(model, depth)
+    assert len(report.done) == weights
+    assert not report.skipped
+    bar = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 8 * 2**-8}[dtype]
+    wanted = model(x)
+    back = collapse(net)
+    for each in (net, back, copy.deepcopy(net)):
+        found = each(x)
+        assert found.dtype == dtype
+        assert (found - wanted).double().norm() <= bar * wanted.double().norm()
+    assert list(back.state_dict()) == list(state)
+    assert all(torch.equal(model.state_dict()[name], value) for name, value in state.items())
+    assert str(back) == str(model)
+    # All factors train: the gradient reaches each of them.
+    net(x).double().square().sum().backward()
+    assert all(p.grad is not None for p in net.parameters())
+    if case != "tied embedding":
+        grown = sum(row.expanded - row.parameters for row in report)
+        assert sum(map(torch.numel, net.parameters())) == sum(map(torch.numel, model.parameters())) + grown
+
+
+def test_a_tied_embedding_stays_tied_through_training():
+    model = tied_table().double()
+    net, report = expand(model, 3)
+    assert net[0][0].weight is net[2][2].weight
+    assert net[0][2].weight is net[2][0].weight
+    assert sum(p.numel() for p in net.parameters()) == report[0].expanded + 20
+    tokens = torch.randint(20, (4, 3))
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+    net(tokens).square().sum().backward()
+    optimiser.step()
+    back = collapse(net)
+    assert back[0].weight is back[2].weight
+    torch.testing.assert_close(back(tokens), net(tokens), rtol=1e-12, atol=1e-13)
+    assert not torch.allclose(back(tokens), model(tokens))
+
+
+def test_a_recurrent_layer_follows_its_factors_and_is_copied_and_moved():
+    net, _ = expand(nn.LSTM(3, 4), 2)
+    x = torch.randn(5, 2, 3)
+    before = net(x)[0].detach()
+    with torch.no_grad():
+        for factor in net.parametrizations.weight_hh_l0.parameters():
+            factor.mul_(2)
+    moved = copy.deepcopy(net.double().float())
+    after = moved(x)[0].detach()
+    assert not torch.allclose(after, before)
+    torch.testing.assert_close(collapse(moved)(x)[0].detach(), after)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_not_taken_for_rank_zero(dtype):
+    layer = nn.Linear(2048, 64, bias=False).to(dtype)
+    net, report = expand(layer, 2, width=8)
+    assert not report.done
+    assert "width 8 is below its rank 64" in report[0].note
+    net, report = expand(layer, 2)
+    assert report.done
+    W = layer.weight.detach().double()
+    assert (collapse(net).weight.detach().double() - W).norm() <= 3 * torch.finfo(dtype).eps * W.norm()
+    x = torch.randn(16, 2048).to(dtype)
+    assert (net(x) - layer(x)).double().norm() <= 4 * torch.finfo(dtype).eps * layer(x).double().norm()
+
+
+def test_a_product_that_its_dtype_cannot_hold_is_left_alone():
+    """Rows of `Σ^{1/2}Vᵀ` with entries near 6e-8, the step of float16 near zero, lose most of their digits."""
+    layer = nn.Linear(4096, 2, bias=False).to(torch.float16)
+    with torch.no_grad():
+        layer.weight.fill_(6e-8)
+        layer.weight[1] *= torch.tensor([1.0, -1.0], dtype=torch.float16).repeat(2048)
+    net, report = expand(layer, 2)
+    assert report.done  # σ^{1/2} is large enough here
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.weight[0, 0] = 60000.0
+        layer.weight[1, 1:] = 6e-8
+    net, report = expand(layer, 2)
+    moved = (collapse(net).weight.double() - layer.weight.double()).norm() / layer.weight.double().norm()
+    assert moved <= 3 * torch.finfo(torch.float16).eps
+
+
+def test_channels_last_and_a_low_rank_of_single_precision():
+    conv = nn.Conv2d(8, 12, 3).to(memory_format=torch.channels_last)
+    net, _ = expand(conv, 3)
+    assert net[0].weight.is_contiguous(memory_format=torch.channels_last)
+    assert collapse(net).weight.is_contiguous(memory_format=torch.channels_last)
+    wide = nn.Linear(200, 100, bias=False)
+    with torch.no_grad():
+        wide.weight.copy_(torch.randn(100, 7) @ torch.randn(7, 200))
+    net, report = expand(wide, 4, width=9)
+    assert report[0].note == "2 hidden units carry nothing: the rank is 7"
+    for before, after in pairwise(factor.weight.detach() for factor in net):
+        torch.testing.assert_close(after.T @ after, before @ before.T, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", ["transposed 2d", "Conv1D of transformers", "attention", "GRU", "embedding"])
+def test_a_fresh_start_of_everything(case):
+    make, inputs, _ = EVERYTHING[case]
+    model, x = make(), inputs()
+    draw = lambda seed: expand(model, 3, preserve=False, generator=torch.Generator().manual_seed(seed)).model  # noqa: E731
+    first, again = draw(0), draw(0)
+    assert torch.equal(first(x), again(x))
+    assert not torch.equal(first(x), model(x))
 
 
 def test_half_precision_keeps_its_dtype():

@@ -16,6 +16,8 @@ from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 
 from lineament.torch import expand, ntk  # noqa: E402
+from lineament.torch.contract import Tile  # noqa: E402
+from lineament.torch.derivatives import Outer  # noqa: E402
 
 
 def naive(model, x, y=None):
@@ -231,34 +233,131 @@ class Recurrent(nn.Module):
         return self.head(self.cell(x)[0][:, -1])
 
 
-SLOW = {
-    "a second use": (Functional, lambda n: draw(n, 3), ["layer.weight (Linear)"]),
-    "time first": (TimeFirst, lambda n: draw(n, 5, 3), ["layer.weight (Linear)", "scale (TimeFirst)"]),
-    "recurrent": (Recurrent, lambda n: draw(n, 5, 3), ["cell.weight_hh_l0 (LSTM)"]),
+class Scaled(nn.Module):
+    """Parameters that enter by themselves: positions, a class token, a scale of channels, a part of a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.token, self.places = nn.Parameter(torch.randn(1, 1, 4)), nn.Parameter(torch.randn(1, 9, 4))
+        self.shift, self.gamma = nn.Parameter(torch.randn(6, 4)), nn.Parameter(torch.randn(4))
+        self.mix, self.norm = nn.Linear(4, 4), Normed(4)
+
+    def forward(self, x):
+        x = torch.cat([self.token.expand(len(x), -1, -1), x + self.shift[:5]], 1) + self.places[:, :6]
+        x = x + self.gamma * self.mix(self.norm(x))
+        return (x * self.gamma.reshape(1, 1, -1)).mean(1)[:, :3]
+
+
+class Normed(nn.LayerNorm):
+    """As timm's: a subclass with a forward of its own."""
+
+    def forward(self, x):
+        return torch.tanh(functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps))
+
+
+class Positions(nn.Module):
+    """As BERT: one row of positions for all examples, and a projection of flattened tokens as in GPT-2."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.place = nn.Embedding(9, 4), nn.Embedding(5, 4)
+        self.weight, self.bias = nn.Parameter(torch.randn(4, 3)), nn.Parameter(torch.randn(3))
+
+    def forward(self, tokens):
+        x = self.table(tokens) + self.place(torch.arange(5)[None])
+        return torch.tanh(torch.addmm(self.bias, x.view(-1, 4), self.weight).view(len(x), 5, 3)).sum(1)
+
+
+OTHER = {
+    "a second use": (Functional, lambda n: draw(n, 3)),
     "attention": (
         lambda: nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), nn.Flatten()).eval(),
         lambda n: draw(n, 2, 4),
-        ["0.self_attn.in_proj_weight (MultiheadAttention)", "0.self_attn.out_proj.weight"],
     ),
+    "by themselves": (Scaled, lambda n: draw(n, 5, 4)),
+    "positions": (Positions, lambda n: torch.randint(9, (n, 5))),
+    "time first": (TimeFirst, lambda n: draw(n, 5, 3)),
+    "parametrised": (lambda: parametrizations.weight_norm(nn.Linear(3, 2)), lambda n: draw(n, 3)),
+    "hooked": (lambda: nn.Sequential(weight_norm(nn.Linear(3, 2))), lambda n: draw(n, 3)),
+    "attention of expand": (
+        lambda: expand(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True).eval(), 2).model,
+        lambda n: draw(n, 2, 4),
+    ),
+}
+SLOW = {
+    "recurrent": (Recurrent, lambda n: draw(n, 5, 3), ["cell.weight_hh_l0 (LSTM)"]),
     "slopes": (lambda: nn.Sequential(nn.Linear(3, 2), nn.PReLU()), lambda n: draw(n, 3), ["1.weight (PReLU)"]),
-    "parametrised": (lambda: parametrizations.weight_norm(nn.Linear(3, 2)), lambda n: draw(n, 3), ["original0"]),
-    "hooked": (lambda: nn.Sequential(weight_norm(nn.Linear(3, 2))), lambda n: draw(n, 3), ["0.weight_g (Linear)"]),
 }
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning")
+def built(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return make().double()
+
+
+@pytest.mark.parametrize("memory", [1, 2**13, 2**30])
+@pytest.mark.parametrize("case", OTHER)
+def test_parameters_that_enter_by_other_ways(case, memory):
+    make, inputs = OTHER[case]
+    model, x, y = built(make), inputs(5), inputs(2)
+    close(ntk(model, x, memory=memory), naive(model, x))
+    close(ntk(model, x, y, memory=memory, outputs="mean"), torch.einsum("xyii->xy", naive(model, x, y)) / naive(
+        model, x[:1]).shape[-1])  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ["attention", "by themselves", "positions"])
+def test_nothing_of_these_needs_the_whole_jacobian(case, monkeypatch):
+    """Projections of attention, normalisations of a subclass, positions and scales: all are found where they enter."""
+    make, inputs = OTHER[case]
+    monkeypatch.setattr("lineament.torch.jacobian.Jacobian._otherwise", None)
+    model, x = built(make), inputs(4)
+    close(ntk(model, x), naive(model, x))
+
+
 @pytest.mark.parametrize("case", SLOW)
 def test_what_has_no_structure_is_named_and_still_exact(case):
     make, inputs, named = SLOW[case]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        model = make().double()
-    x = inputs(5)
+    model, x = built(make), inputs(5)
     with pytest.warns(UserWarning, match="differentiating one example at a time") as caught:
         found = ntk(model, x, memory=2**16)
     message = " ".join(str(warning.message) for warning in caught)
     assert all(name in message for name in named)
     close(found, naive(model, x))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 2), st.sampled_from(["all", "diagonal", "mean"]))
+def test_both_routes_are_the_same(positions, out, groups, outputs):
+    """Pairs of positions and sums over positions, whatever the plan would choose."""
+    torch.manual_seed(positions + 10 * out)
+    x, d = draw(3, groups, positions, 2), draw(3, 2, groups, positions, out)
+    y, e = draw(4, groups, positions, 2), draw(4, 2, groups, positions, out)
+    p, q = Outer(x, d, lambda x: x, 2), Outer(y, e, lambda x: x, 2)
+    found = []
+    for route in ("_pairs", "_slices"):
+        for memory in (1.0, 1e9):
+            tile = Tile(3, 4, 2, outputs, x, False)
+            getattr(tile, route)(p, q, memory)
+            found.append(tile.sum)
+    J, K = p.dense(), q.dense()
+    everything = torch.einsum("xip,yjp->xyij", J, K)
+    wanted = {
+        "all": everything, "diagonal": torch.einsum("xyii->xyi", everything), "mean": torch.einsum("xyii->xy", everything)
+    }[outputs]  # fmt: skip
+    for each in found:
+        close(each, wanted)
+
+
+def test_single_precision_keeps_its_digits_over_many_parameters():
+    """A million products added up in single precision would lose three digits and more."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 512), nn.ReLU(), nn.Unflatten(1, (8, 8, 8)), nn.Conv2d(8, 512, 8), nn.Flatten(),
+                          nn.Linear(512, 1))  # fmt: skip
+    x = torch.randn(4, 2)
+    found = ntk(model, x)
+    wanted = ntk(model.double(), x.double())
+    close(found.double(), wanted, 1e-6)
 
 
 def test_float32_stays_float32():
@@ -305,9 +404,9 @@ def test_wrong_arguments_are_named():
         ntk(nn.Linear(3, 2).requires_grad_(False), x)
     with pytest.raises(ValueError, match="outputs that depend on its parameters"):
         ntk(Detached(3, 2), x)
-    with pytest.raises(ValueError, match=r"one row per example; for 1 example\(s\) it gave shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"one row per example; for 2 example\(s\) it gave shape \(6,\)"):
         ntk(nn.Sequential(nn.Linear(3, 3), nn.Flatten(0)), x)
-    with pytest.raises(ValueError, match="model must return one tensor of real numbers; got tuple"):
+    with pytest.raises(ValueError, match="model must return a tensor, or an output that holds logits; got a tuple"):
         ntk(nn.LSTM(3, 2), x[:, None])
     with pytest.raises(ValueError, match="the same output for the same input"):
         ntk(Random(3, 2), x)

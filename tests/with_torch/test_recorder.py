@@ -476,6 +476,47 @@ def test_a_lightning_callback_records_by_its_hooks(monkeypatch, tmp_path, every,
     assert len(recorder.recording) == len(steps)
 
 
+def test_a_lightning_callback_serves_a_second_fit_and_keeps_gradients_that_validation_clears(monkeypatch):
+    home = types.ModuleType("lightning.pytorch")
+    home.Callback = type("Callback", (), {})
+    monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", home)
+    model, (x, y) = net(), data()
+    recorder = Recorder(x, y)
+    callback, norms = recorder.lightning_callback(), []
+    for _ in range(2):
+        trainer = types.SimpleNamespace(global_step=0, is_global_zero=True, is_last_batch=True)
+        callback.on_train_start(trainer, model)
+        loss = cross_entropy(model(x), y)
+        loss.backward()
+        norms.append(sum(float((p.grad**2).sum()) for p in model.parameters()) ** 0.5)
+        callback.on_before_optimizer_step(trainer, model, None)
+        trainer.global_step += 3
+        callback.on_train_batch_end(trainer, model, loss.detach(), (x, y), 0)
+        model.zero_grad()  # as a validation loop may
+        callback.on_train_epoch_end(trainer, model)
+    np.testing.assert_array_equal(recorder.recording.steps, [0, 3, 6])
+    np.testing.assert_allclose(recorder.recording.gradient_norm[1:], norms, rtol=1e-5)
+
+
+def test_a_full_disk_at_the_start_and_a_missing_file_do_no_harm(tmp_path, monkeypatch):
+    model, (x, y) = net(), data()
+    recorder = Recorder(x, y, path=tmp_path, linearise=True)
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.warns(UserWarning, match="cannot be resumed with linearise=True"):
+        recorder(model, 0)
+    recorder(model, 1)
+    recorder(model, 2)
+    (tmp_path / "000001.npz").unlink()
+    recorder(model, 3)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["000000.npz", "000002.npz", "000003.npz"]
+    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0])  # what is after the gap is not spliced on
+
+
 def test_the_guide_runs(tmp_path, monkeypatch):
     page = Path(__file__).parents[2] / "docs" / "guide_recorder.md"
     monkeypatch.chdir(tmp_path)

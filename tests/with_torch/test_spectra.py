@@ -11,6 +11,7 @@ from torch.nn.utils import parametrizations  # noqa: E402
 
 from lineament import measure  # noqa: E402
 from lineament.torch import expand, spectra, truncate  # noqa: E402
+from lineament.torch.layers import ALLOWED  # noqa: E402
 
 
 def test_a_row_holds_the_spectrum_of_the_weight_as_a_matrix():
@@ -65,11 +66,11 @@ def test_equal_singular_values_have_full_rank():
 
 
 def test_computed_weights_are_read_and_other_weights_are_listed():
-    model = nn.Sequential(parametrizations.orthogonal(nn.Linear(3, 3)), nn.Embedding(5, 2), nn.LazyLinear(2))
+    model = nn.Sequential(parametrizations.orthogonal(nn.Linear(3, 3)), nn.Bilinear(5, 2, 3), nn.LazyLinear(2))
     table = spectra(model)
     assert table["0"].stable_rank == pytest.approx(3, rel=1e-5)
     assert [(row.layer, row.note) for row in table.skipped] == [
-        ("1", "a Embedding is none of Linear, Conv1d, Conv2d"),
+        ("1", f"a Bilinear is none of {ALLOWED}"),
         ("2", "not initialised yet: run the lazy layer once"),
     ]
     text = str(table)

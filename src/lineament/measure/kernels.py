@@ -10,7 +10,8 @@ The left form costs P²(fan_in + fan_out) per pair of examples, the right form f
 cheaper, dense layers always the left. Any other function is differentiated for a few of its parameters at a time.
 """
 
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any, Literal
@@ -33,7 +34,7 @@ BATCH = 32  # examples differentiated at a time on a CPU, so that what they need
 
 @full_precision
 def empirical(
-    model: AbstractModel | Callable[[Any, Any], Any],
+    model: Any,
     parameters: Any,
     x: ArrayLike,
     y: ArrayLike | None = None,
@@ -44,10 +45,12 @@ def empirical(
     """The empirical neural tangent kernel between the examples x and y.
 
     Args:
-        model: A model whose maps are functions or matrices, or any function f(parameters, x) of a batch of examples with
-            values of shape (n,) or (n, k). An example's value must not depend on the rest of its batch.
-        parameters: Any tree of floating-point arrays.
-        x: Examples along the first axis.
+        model: A model whose maps are functions or matrices; any function f(parameters, x) of a batch of examples with
+            values of shape (n,) or (n, k); an equinox module, which is called with one example; or a module of flax, of
+            linen or nnx, which is called with a batch. An example's value must not depend on the rest of its batch.
+        parameters: Any tree of floating-point arrays. For a module of linen its variables, or its parameters alone. None
+            for a module of equinox or nnx, which holds its own: all its floating-point arrays.
+        x: Examples along the first axis, real numbers or whole ones, such as tokens, which stay whole.
         y: More examples; those of x by default, where only half of the kernel is computed.
         outputs: "all" gives (n, m, k, k), "diagonal" the entries K_jj as (n, m, k), "mean" their mean over j as (n, m):
             what the kernels of infinitely wide networks describe.
@@ -58,8 +61,10 @@ def empirical(
     """
     checks.one_of("outputs", outputs, ("all", "diagonal", "mean"))
     checks.positive("memory", memory)
-    x = _examples("x", x)
-    against = x if y is None else _examples("y", y)
+    model, parameters = _function(model, parameters)
+    tapped = isinstance(model, AbstractModel)
+    x = _examples("x", x, tapped)
+    against = x if y is None else _examples("y", y, tapped)
     if against.shape[1:] != x.shape[1:]:
         raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {against.shape[1:]}")
     leaves = jax.tree.leaves(parameters)
@@ -70,6 +75,32 @@ def empirical(
     else:
         parts = _Leaves(model, parameters, x)
     return _in_blocks(parts, x, against, y is None, outputs, memory)
+
+
+def _function(model: Any, parameters: Any) -> tuple[Any, Any]:
+    """Any kind of model as a function of parameters and a batch, with its parameters; models of ours stay as they are."""
+    home = {base.__module__.split(".")[0] + "." + base.__name__ for base in type(model).__mro__}
+    if isinstance(model, AbstractModel):
+        return model, parameters
+    if "flax.Module" in home and hasattr(model, "apply") and parameters is not None:  # linen
+        variables = (
+            parameters if isinstance(parameters, Mapping) and "params" in parameters else {"params": parameters}
+        )
+        rest = {name: value for name, value in variables.items() if name != "params"}
+        return lambda p, x: model.apply({**rest, "params": p}, x), variables["params"]
+    if parameters is not None:
+        return model, parameters
+    if isinstance(model, eqx.Module) and callable(model):
+        moving, fixed = eqx.partition(model, eqx.is_inexact_array)
+        return lambda p, x: jax.vmap(eqx.combine(p, fixed))(x), moving
+    if "flax.Module" in home:  # nnx, which holds its own parameters
+        nnx = importlib.import_module("flax.nnx")
+        graph, held, others = nnx.split(model, nnx.Param, ...)
+        return lambda p, x: nnx.merge(graph, p, others)(x), held
+    raise ValueError(
+        "parameters must be a tree of floating-point arrays; got None, which is for modules of equinox and flax.nnx that "
+        f"hold their own, and not for a {type(model).__name__}"
+    )
 
 
 def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
@@ -331,8 +362,10 @@ def _on_cpu(x: jax.Array) -> bool:
     return next(iter(x.devices())).platform == "cpu"
 
 
-def _examples(name: str, value: ArrayLike) -> jax.Array:
+def _examples(name: str, value: ArrayLike, real: bool) -> jax.Array:
     array = jnp.asarray(value)
     if array.ndim == 0 or array.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one example along its first axis; got shape {array.shape}")
+    if not real and jnp.issubdtype(array.dtype, jnp.integer):
+        return array
     return checks.real_array(name, array, array.ndim)

@@ -8,6 +8,7 @@ from .order import accessibility, learning_order, learning_step
 from .phase import data_linear, linear_phase
 from .ranks import Ranks, ranks
 from .recording import Recording, Trouble, join
+from .scores import forgetting_events, mean_margin, to_frame
 
 __all__ = [
     "PCBias",
@@ -16,10 +17,13 @@ __all__ = [
     "Trouble",
     "accessibility",
     "data_linear",
+    "forgetting_events",
     "join",
     "learning_order",
     "learning_step",
     "linear_phase",
+    "mean_margin",
     "pc_bias",
     "ranks",
+    "to_frame",
 ]

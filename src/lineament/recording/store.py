@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
@@ -54,17 +55,21 @@ def write(path: Path, recording: Recording, without: Sequence[str] = ()) -> Path
     for kind in _COURSES:
         arrays |= _packed(kind, getattr(recording, kind))
     arrays["about"] = np.array(json.dumps({"format": FORMAT, **recording.about}))
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = None
     try:
-        with open(part, "wb") as file:
+        # A name that nobody can guess, made anew: no link that lies there is followed.
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        part = Path(name)
+        with open(descriptor, "wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(part, 0o666 & ~_umask())
         os.replace(part, path)
     except OSError as error:
         raise UnwritableError(path, error) from error
     finally:
-        if part.exists():
+        if part is not None and part.exists():
             part.unlink()
     return path
 
@@ -83,15 +88,28 @@ def read(path: Path) -> Recording:
     return _read_file(path)
 
 
+def _umask() -> int:
+    before = os.umask(0)
+    os.umask(before)
+    return before
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    return {int(file.stem): file for file in folder.glob("[0-9]*.npz") if file.stem.isdigit()}
+
+
 def stretches(folder: Path) -> list[Path]:
     """The files of a growing recording, in order. A file missing in between ends it: the rest is out of step."""
-    numbered = {int(file.stem): file for file in folder.glob("[0-9]*.npz") if file.stem.isdigit()}
+    numbered = _numbered(folder)
     return [numbered[i] for i in takewhile(numbered.__contains__, count())]
 
 
 def append(folder: Path, recording: Recording) -> Path:
-    """Add a stretch to a growing recording; from the second on, without labels and inputs."""
-    number = len(stretches(folder))
+    """Add a stretch to a growing recording; from the second on, without labels and inputs.
+
+    It comes after every file there is: where one is missing the gap stays, and no later stretch is spliced over it.
+    """
+    number = max(_numbered(folder), default=-1) + 1
     return write(folder / f"{number:06d}.npz", recording, without=("labels", "inputs") if number else ())
 
 
@@ -112,9 +130,8 @@ def prepared(folder: Path) -> Path:
     """Make a folder for a growing recording and prove that it can be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        trial = folder / f".{os.getpid()}.part"
-        trial.touch()
-        trial.unlink()
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part"):
+            pass
     except OSError as error:
         raise UnwritableError(folder, error) from error
     return folder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lineament.data import tables
 from lineament.execution import files
-from lineament.execution.fingerprint import fingerprint
+from lineament.execution.fingerprint import package
 from lineament.forecasting import scoreboard
 from lineament.forecasting.scoreboard import Cell, Column
 
@@ -53,9 +53,7 @@ def run(
             if stored is None:
                 begun = time.process_time()
                 stored = _cell(column, source)
-                text = json.dumps(
-                    {"code": fingerprint(), "source": source, "cell": stored._asdict()}, ensure_ascii=False
-                )
+                text = json.dumps({"code": package(), "source": source, "cell": stored._asdict()}, ensure_ascii=False)
                 files.write(path, text + "\n")
                 tell(f"{name}, {title}: {stored.verdict}, {stored.told} ({time.process_time() - begun:.1f} s)")
             board.setdefault(name, {})[title] = stored
@@ -110,6 +108,6 @@ def _stored(path: Path, source: str) -> Cell | None:
     """A cell that the same code has filled from the same source; None if there is none."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        return Cell(**kept["cell"]) if (kept["code"], kept["source"]) == (fingerprint(), source) else None
+        return Cell(**kept["cell"]) if (kept["code"], kept["source"]) == (package(), source) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -16,9 +16,10 @@ from .linearise import linearise
 from .recorder import Recorder
 from .report import Table
 from .spectra import LayerSpectrum, spectra
-from .truncate import Measured, Truncated, TruncatedLayer, Truncation, truncate
+from .truncate import Cost, Measured, Truncated, TruncatedLayer, Truncation, truncate
 
 __all__ = [
+    "Cost",
     "Expanded",
     "ExpandedLayer",
     "Factored",

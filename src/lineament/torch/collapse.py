@@ -4,7 +4,8 @@ from typing import cast
 
 from torch import nn
 
-from .factored import Factored, Layer, plain
+from . import packed
+from .factored import Factored, plain
 from .layers import copied, placed, sites
 
 
@@ -21,8 +22,11 @@ def collapse(model: nn.Module) -> nn.Module:
     merged: dict[tuple[int, ...], nn.Parameter] = {}
     for site in sites(model):
         if isinstance(site.module, Factored):
-            key = tuple(id(cast(Layer, factor).weight) for factor in site.module)
+            parts = [id(factor.weight) for factor in site.module]
+            key = tuple(parts[::-1] if site.module.kind == "lookup" else parts)
             layer = plain(site.module, merged.get(key))
             merged[key] = cast(nn.Parameter, layer.weight)
             model = placed(model, site, layer)
+        elif site.parameter in packed.products(site.module):
+            packed.unpack(site.module)
     return model

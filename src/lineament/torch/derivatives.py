@@ -1,25 +1,34 @@
-"""Derivatives of a model's outputs by each of its parameters, example by example, in the form the layer gives them.
+"""Derivatives of a model's outputs by its parameters, example by example, in the form that costs least.
 
 For a linear layer `z_t = W a_t` (t runs over the positions of a convolution, a sequence, or several calls) the
 derivative of output c by W is `Σ_t δ_ct a_tᵀ` with `δ_ct = ∂f_c/∂z_t`. Keeping δ and a apart is what makes the kernel
 cheap (Novak et al. 2022, "Fast finite width neural tangent kernel").
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import reduce
+from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn.functional import pad, unfold
 
 
 @dataclass(frozen=True)
 class Dense:
-    """Derivatives (examples, outputs, parameters), and a bound on their norm had nothing cancelled in them."""
+    """Derivatives (examples, outputs, parameters), and a bound on their norm had nothing cancelled in them.
+
+    The bound, of the first k examples, is computed only where they are checked: it reads all terms that were added up.
+    """
 
     J: Tensor
-    bound: Tensor
+    bound: Callable[[int], Tensor] | None = None
+
+    def first(self, k: int) -> "Dense":
+        """The derivatives at the first k examples."""
+        return replace(self, J=self.J[:k])
 
     def dense(self) -> Tensor:
         """The derivatives."""
@@ -27,31 +36,55 @@ class Dense:
 
     def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
         """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        return torch.einsum("bc,bcp->p", v, self.J), v.norm() * self.bound
+        size = self.J.norm() if self.bound is None else self.bound(len(v))
+        return torch.einsum("bc,bcp->p", v, self.J), v.norm() * size
 
 
 @dataclass(frozen=True)
 class Outer:
-    """Derivatives `Σ_t δ_ct a_tᵀ`: a (examples, groups, positions, in), δ (examples, outputs, groups, positions, out)."""
+    """Derivatives `Σ_t δ_ct a_tᵀ`: δ (examples, outputs, groups, positions, out), and inputs that give the a_t.
 
-    a: Tensor
+    `rows` makes a (examples, groups, positions, in) of the inputs: patches are nine times as large as their image.
+    `turned` says that the weight is (in, out).
+    """
+
+    x: Tensor
     d: Tensor
+    rows: Callable[[Tensor], Tensor]
+    fan_in: int
+    turned: bool = False
+
+    def first(self, k: int) -> "Outer":
+        """The derivatives at the first k examples."""
+        return replace(self, x=self.x[:k], d=self.d[:k])
 
     @property
-    def single(self) -> bool:
-        """Whether there is one position, so that inner products need no derivative written out."""
-        return self.a.shape[1] == self.a.shape[2] == 1
+    def a(self) -> Tensor:
+        """The inputs at every position, (examples, groups, positions, in)."""
+        return self.rows(self.x)
+
+    @property
+    def positions(self) -> int:
+        """How many terms the sum has."""
+        return self.d.shape[3]
 
     def dense(self) -> Tensor:
         """The derivatives (examples, outputs, parameters)."""
-        D = self.d.transpose(-1, -2).transpose(1, 2)
+        J = self.some(0, self.d.shape[4])
+        return (J[:, :, 0].mT if self.turned else J).flatten(2)
+
+    def some(self, begin: int, end: int, a: Tensor | None = None) -> Tensor:
+        """The derivatives by some of each group's rows of the weight: (examples, outputs, groups, rows, in)."""
+        a = self.a if a is None else a
+        D = self.d[..., begin:end].transpose(-1, -2).transpose(1, 2)
         b, g, c, o, t = D.shape
-        return (D.reshape(b, g, c * o, t) @ self.a).reshape(b, g, c, o, -1).transpose(1, 2).flatten(2)
+        return (D.reshape(b, g, c * o, t) @ a).reshape(b, g, c, o, -1).transpose(1, 2)
 
     def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
         """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        d = torch.einsum("bc,bcgto->bgto", v, self.d)
-        return torch.einsum("bgto,bgti->goi", d, self.a).flatten(), d.norm() * self.a.norm()
+        d, a = torch.einsum("bc,bcgto->bgto", v, self.d), self.a
+        W = torch.einsum("bgto,bgti->goi", d, a)
+        return (W[0].T if self.turned else W).flatten(), d.norm() * a.norm()
 
 
 @dataclass(frozen=True)
@@ -61,6 +94,10 @@ class Lookup:
     index: Tensor
     d: Tensor
     rows: int
+
+    def first(self, k: int) -> "Lookup":
+        """The derivatives at the first k examples."""
+        return replace(self, index=self.index[:k], d=self.d[:k])
 
     def dense(self) -> Tensor:
         """The derivatives (examples, outputs, parameters)."""
@@ -76,6 +113,7 @@ class Lookup:
 
 
 Derivative = Dense | Outer | Lookup
+Found = Callable[[Tensor], dict[str, Derivative]]
 
 
 def nbytes(derivative: Derivative) -> int:
@@ -83,77 +121,118 @@ def nbytes(derivative: Derivative) -> int:
     return sum(value.nbytes for value in vars(derivative).values() if isinstance(value, Tensor))
 
 
-def settled(derivative: Derivative) -> Derivative:
-    """The form to keep: sums over positions written out, unless that takes much more memory."""
-    if isinstance(derivative, Outer) and not derivative.single:
-        size = derivative.d.shape[1] * derivative.d.shape[-1] * derivative.a.shape[1] * derivative.a.shape[-1]
-        if size * len(derivative.a) <= 4 * (derivative.a.numel() + derivative.d.numel()):
-            return Dense(derivative.dense(), derivative.a.norm() * derivative.d.norm())
-    return derivative
+def written(derivative: Derivative) -> Dense:
+    """The derivative written out."""
+    if isinstance(derivative, Dense):
+        return derivative
+    return Dense(derivative.dense())
 
 
-def _summed(terms: Tensor) -> Dense:
-    """The derivative whose terms (examples, outputs, parameters, positions) add up."""
-    return Dense(terms.sum(3), terms.shape[3] ** 0.5 * terms.norm())
+def _named(parts: dict[str, Derivative]) -> dict[str, Derivative]:
+    return {name: part for name, part in parts.items() if name}
 
 
-_TRAILING = (nn.LayerNorm, nn.RMSNorm)
-_CHANNELS_FIRST = (
-    nn.BatchNorm1d,
-    nn.BatchNorm2d,
-    nn.BatchNorm3d,
-    nn.InstanceNorm1d,
-    nn.InstanceNorm2d,
-    nn.InstanceNorm3d,
-    nn.GroupNorm,
-)
-# Of exactly these types: a subclass may compute something of its own.
-KNOWN = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Embedding, *_CHANNELS_FIRST, *_TRAILING)
+def by_linear(a: Tensor, weight: str, bias: str, turned: bool = False) -> Found:
+    """A dense layer with inputs (examples, positions, in)."""
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        flat = d.reshape(len(a), d.shape[1], -1, d.shape[-1]) if len(a) else d[:, :, None]
+        parts: dict[str, Derivative] = {}
+        if weight and flat.shape[2] == a.shape[1]:
+            parts[weight] = Outer(a, flat[:, :, None], _sequence, a.shape[2], turned)
+        return parts | ({bias: _summed(flat, 2)} if bias else {})
+
+    return found
 
 
-def of_call(module: nn.Module, x: Tensor, d: Tensor) -> dict[str, Derivative]:
-    """The derivatives by the parameters of one call of a module, from its input and δ (examples, outputs, …).
-
-    Examples are assumed to lie along the first axis; who calls this checks the result against autograd.
-    """
-    if isinstance(module, nn.Linear):
-        flat = d.reshape(*d.shape[:2], 1, -1, d.shape[-1])
-        return {"weight": Outer(x.reshape(len(x), 1, -1, x.shape[-1]), flat), "bias": _summed(flat[:, :, 0].mT)}
-    if isinstance(module, nn.Conv1d | nn.Conv2d):
-        g = module.groups
-        split = d.reshape(*d.shape[:2], g, d.shape[2] // g, -1).transpose(-1, -2)
-        return {"weight": Outer(_patches(module, x), split), "bias": _summed(d.flatten(3))}
-    if isinstance(module, nn.Embedding):
-        d = d.reshape(*d.shape[:2], -1, d.shape[-1])
-        index = x.reshape(len(x), -1)
-        if module.padding_idx is not None:
-            d = d * (index != module.padding_idx)[:, None, :, None]
-        return {"weight": Lookup(index, d, module.num_embeddings)}
-    own = dict(module.named_parameters(recurse=False))
-    if "weight" not in own:
-        return {}
-    neutral = {"weight": torch.ones_like, "bias": torch.zeros_like}
-    with torch.no_grad():
-        normal = functional_call(module, {name: neutral[name](value) for name, value in own.items()}, (x,))
-    by_weight = d * normal[:, None]
-    if isinstance(module, _CHANNELS_FIRST):
-        reduce = lambda D: _summed(D.reshape(*D.shape[:3], -1))  # noqa: E731
+def by_convolution(
+    x: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, groups: int, weight: str, bias: str
+) -> Found:
+    """A convolution of inputs (examples, channels, …)."""
+    axes = len(kernel)
+    every = lambda value: (value,) * axes if isinstance(value, int) else tuple(value)  # noqa: E731
+    steps, spread = every(stride), every(dilation)
+    if isinstance(padding, str):
+        total = [spread[k] * (kernel[k] - 1) if padding == "same" else 0 for k in range(axes)]
+        pads = [part for size in reversed(total) for part in (size // 2, size - size // 2)]
     else:
-        size = own["weight"].numel()
-        reduce = lambda D: _summed(D.reshape(*D.shape[:2], -1, size).mT)  # noqa: E731
-    return {"weight": reduce(by_weight), "bias": reduce(d)}
+        pads = [part for size in reversed(every(padding)) for part in (size, size)]
+
+    def rows(x: Tensor) -> Tensor:
+        if set(kernel) == set(steps) == {1} and not any(pads):
+            return x.reshape(len(x), groups, x.shape[1] // groups, -1).transpose(-1, -2)
+        x = pad(x, pads) if any(pads) else x
+        if axes == 1:
+            columns = unfold(x[:, :, None], (1, *kernel), dilation=(1, *spread), stride=(1, *steps))
+        else:
+            columns = unfold(x, tuple(kernel), dilation=spread, stride=steps)
+        return columns.reshape(len(x), groups, -1, columns.shape[-1]).transpose(-1, -2)
+
+    fan_in = x.shape[1] // groups * prod(kernel)
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        split = d.reshape(*d.shape[:2], groups, d.shape[2] // groups, -1).transpose(-1, -2)
+        return _named({weight: Outer(x, split, rows, fan_in), bias: _summed(d.flatten(3), 3)})
+
+    return found
 
 
-def _patches(conv: nn.Conv1d | nn.Conv2d, x: Tensor) -> Tensor:
-    """The inputs that each output position of a convolution sees: (examples, groups, positions, in × kernel)."""
-    pads = conv._reversed_padding_repeated_twice
-    if any(pads):
-        x = pad(x, pads, mode="constant" if conv.padding_mode == "zeros" else conv.padding_mode)
-    kernel, stride, dilation = conv.kernel_size, conv.stride, conv.dilation
-    if isinstance(conv, nn.Conv1d):
-        x, kernel, stride, dilation = x[:, :, None], (1, *kernel), (1, *stride), (1, *dilation)
-    columns = unfold(x, kernel, dilation=dilation, stride=stride)
-    return columns.reshape(len(x), conv.groups, -1, columns.shape[-1]).transpose(-1, -2)
+def by_lookup(index: Tensor, rows: int, skipped: int | None, weight: str) -> Found:
+    """A table of embeddings."""
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        d = d.reshape(*d.shape[:2], -1, d.shape[-1])
+        flat = index.reshape(len(index), -1)
+        if skipped is not None:
+            d = d * (flat != skipped)[:, None, :, None]
+        return {weight: Lookup(flat, d, rows)}
+
+    return found
+
+
+def by_affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: str, bias: str) -> Found:
+    """A scale and a shift of what `normal` gives, along the second axis or the last ones, by `size` numbers."""
+
+    def summed(terms: Tensor) -> Dense:
+        if per_channel:
+            return _summed(terms.reshape(*terms.shape[:3], -1), 3)
+        return _summed(terms.reshape(*terms.shape[:2], -1, size), 2)
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        parts: dict[str, Derivative] = {}
+        if weight:
+            parts[weight] = summed(d * normal()[:, None])
+        return parts | ({bias: summed(d)} if bias else {})
+
+    return found
+
+
+def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
+    """A parameter, or a view `value` of it, of which every example had a copy, broadcast to some shape."""
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        b, c = d.shape[:2]
+        ones = (1,) * (d.ndim - 1 - value.ndim)
+        shape = (*ones, *value.shape)[1:]  # without the axis of examples
+        extra = [axis + 2 for axis, size in enumerate(shape) if size == 1 and d.shape[axis + 2] != 1]
+        J = d.sum(extra, keepdim=True) if extra else d
+        terms = d[0, 0].numel() / max(1, J[0, 0].numel())
+        J = J.reshape(b, c, -1)
+        if value is not parameter:
+            each = J.reshape(b * c, *value.shape)
+            (J,) = torch.autograd.grad(value, parameter, each, retain_graph=True, is_grads_batched=True)
+        return {name: Dense(J.reshape(b, c, -1), lambda k: terms**0.5 * d[:k].norm())}
+
+    return found
+
+
+def _sequence(a: Tensor) -> Tensor:
+    return a[:, None]
+
+
+def _summed(terms: Tensor, axis: int) -> Dense:
+    """The derivative whose terms (examples, outputs, parameters and positions) add up along an axis."""
+    return Dense(terms.sum(axis), lambda k: terms.shape[axis] ** 0.5 * terms[:k].norm())
 
 
 def together(parts: list[Derivative]) -> Derivative:
@@ -163,13 +242,10 @@ def together(parts: list[Derivative]) -> Derivative:
 
 def _both(p: Derivative, q: Derivative) -> Derivative:
     """The derivative by a parameter that two calls use: positions side by side where their forms agree, else the sum."""
-    if isinstance(p, Outer) and isinstance(q, Outer):
-        return Outer(torch.cat([p.a, q.a], 2), torch.cat([p.d, q.d], 3))
+    if isinstance(p, Outer) and isinstance(q, Outer) and p.rows is q.rows is _sequence and p.turned == q.turned:
+        return replace(p, x=torch.cat([p.x, q.x], 1), d=torch.cat([p.d, q.d], 3))
     if isinstance(p, Lookup) and isinstance(q, Lookup):
         return Lookup(torch.cat([p.index, q.index], 1), torch.cat([p.d, q.d], 2), p.rows)
-    left, right = _written(p), _written(q)
-    return Dense(left.J + right.J, left.bound + right.bound)
-
-
-def _written(part: Derivative) -> Dense:
-    return part if isinstance(part, Dense) else Dense(J := part.dense(), J.norm())
+    left, right = written(p), written(q)
+    size = lambda part, k: part.J[:k].norm() if part.bound is None else part.bound(k)  # noqa: E731
+    return Dense(left.J + right.J, lambda k: size(left, k) + size(right, k))

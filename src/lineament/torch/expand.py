@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from lineament.core import arguments
 
-from .factored import Layer, as_weights, balanced, double, factored, groups, matrices
+from . import packed
+from .decomposition import balanced, decomposed, double, gap, precision, rank
+from .factored import as_weights, factored
+from .kinds import KINDS, kind_of
 from .layers import Site, copied, placed, sites
 from .report import Table
 
@@ -45,10 +48,14 @@ def expand(
 ) -> Expanded:
     """Replace linear layers of a copy of the model by products `W_N ⋯ W_1` of `depth` linear maps.
 
-    Every `Linear`, `Conv1d` and `Conv2d` becomes a `Factored` module. A convolution's first factor is a convolution
-    with its kernel, stride, padding and dilation, the further ones are 1 × 1; all have its groups. What cannot be
-    factored is left as it is, and the report says why. Layers that share a weight share the factors. An optimiser must
-    be made anew, for the parameters of the copy.
+    Dense and convolutional layers, transposed ones and embeddings become `Factored` modules, transformers' `Conv1D` and
+    timm's layers too. One factor of a convolution has its kernel, stride, padding and dilation, the others are 1 × 1;
+    all have its groups. Projections of attention and recurrent weights, which their modules read themselves, become
+    products that are multiplied out at every call. What cannot be factored is left as it is, and the report says why.
+    Layers that share a weight share the factors. An optimiser must be made anew, for the parameters of the copy.
+
+    Factors are computed in float64. Before they take a layer's place, their product as it is held in the layer's own
+    dtype is compared with the weight: what differs by more than the rounding of `depth` factors is left alone.
 
     Args:
         model: Any module; it is not changed.
@@ -70,71 +77,99 @@ def expand(
     for name, value in {"depth": depth, **({} if width is None else {"width": width})}.items():
         arguments.count(name, value)
     model = copied(model)
-    shared: dict[int, list[nn.Parameter]] = {}
+    plans: dict[int, _Plan] = {}
     rows = []
     for site in sites(model, layers):
-        note, hidden = _plan(site, depth, width, preserve)
-        rows.append(_row(site, depth, hidden, note))
-        if hidden:
-            layer, weight = site.layer, site.layer.weight
-            if id(weight) not in shared:
-                shared[id(weight)] = _factors(layer, depth, hidden, preserve, generator)
-            if not preserve and layer.bias is not None:
-                _draw_bias(layer.bias, weight[0].numel(), generator)
-            model = placed(model, site, factored(layer, shared[id(weight)]))
+        key = id(site.weight)
+        plan = _Plan(site.reason, 0, [])
+        if not site.reason:
+            if key not in plans:
+                plans[key] = _plan(site, depth, width, preserve, generator)
+            plan = plans[key]
+        rows.append(_row(site, depth, plan.hidden, plan.note))
+        if plan.hidden:
+            if not preserve:
+                _draw_biases(site, generator)
+            if site.parameter:
+                packed.pack(site.module, site.parameter, plan.factors)
+            else:
+                model = placed(model, site, factored(site.module, plan.factors))
     return Expanded(model, Table(rows))
 
 
-def _factors(
-    layer: Layer, depth: int, hidden: int, preserve: bool, generator: torch.Generator | None
-) -> list[nn.Parameter]:
-    g = groups(layer)
-    W = matrices(double(layer.weight), g)
-    return as_weights(layer, balanced(W, depth, hidden // g) if preserve else _fresh(W, depth, hidden // g, generator))
+class _Plan(NamedTuple):
+    """A note, the hidden width over all groups (0 where the layer is left alone), and the factors."""
+
+    note: str
+    hidden: int
+    factors: list[Any]
 
 
-def _plan(site: Site, depth: int, width: int | None, preserve: bool) -> tuple[str, int]:
-    """A note, and the hidden width over all groups; 0 where the layer must be left alone."""
-    if site.reason:
-        return site.reason, 0
+def _plan(site: Site, depth: int, width: int | None, preserve: bool, generator: torch.Generator | None) -> _Plan:
     if depth == 1:
-        return "depth 1 is the layer itself", 0
-    layer, g = site.layer, groups(site.layer)
-    shape = matrices(layer.weight, g).shape[1:]
-    hidden = g * min(shape) if width is None else width
+        return _Plan("depth 1 is the layer itself", 0, [])
+    g, dtype = site.groups, site.weight.dtype
+    W = site.matrices(double(site.weight))
+    hidden = g * min(W.shape[1:]) if width is None else width
     if hidden % g:
-        return f"width {hidden} is no multiple of its {g} groups", 0
+        return _Plan(f"width {hidden} is no multiple of its {g} groups", 0, [])
     if not preserve:
-        return "", hidden
-    rank = _rank(layer)
-    if rank * g > hidden:
-        return f"width {hidden} is below its rank {rank * g}: the function would change", 0
-    dead = hidden - rank * g
-    return (f"{dead} hidden units carry nothing: the rank is {rank * g}" if dead else ""), hidden
+        return _Plan(_packed_note(site), hidden, _held(site, _fresh(site, W, depth, hidden // g, generator)))
+    parts, known = decomposed(W, dtype), precision(W, dtype)
+    least = g * rank(parts, known)
+    if least > hidden:
+        return _Plan(f"width {hidden} is below its rank {least}: the function would change", 0, [])
+    wide = balanced(parts, depth, hidden // g, least // g)
+    # Row j of W_1 and column j of W_N are rounded to a part of σ_j^{1/N}, so the product to depth such parts of ‖W‖.
+    moved = gap([W.to(dtype) for W in wide], W)
+    if not moved <= (depth + 1) * known:
+        return _Plan(f"in {dtype} its factors would change it by {moved:.1%}: convert the model first", 0, [])
+    notes = [f"{hidden - least} hidden units carry nothing: the rank is {least}"] if hidden > least else []
+    return _Plan("; ".join(filter(None, [*notes, _packed_note(site)])), hidden, _held(site, wide))
 
 
-def _rank(layer: Layer) -> int:
-    """The largest rank among the groups, up to rounding in the layer's own precision."""
-    W = matrices(double(layer.weight), groups(layer))
-    S = torch.linalg.svdvals(W)
-    rounding = torch.finfo(layer.weight.dtype).eps * max(W.shape[1:]) * S.max()
-    return int((rounding < S).sum(1).max())
+def _held(site: Site, factors: list[Tensor]) -> list[Any]:
+    return factors if site.parameter else as_weights(site.module, factors)
 
 
-def _fresh(W: Tensor, depth: int, width: int, generator: torch.Generator | None) -> list[Tensor]:
+def _packed_note(site: Site) -> str:
+    return "multiplied out at every call" if site.parameter else ""
+
+
+def _fresh(site: Site, W: Tensor, depth: int, width: int, generator: torch.Generator | None) -> list[Tensor]:
     g, out, fan_in = W.shape
     sizes = [fan_in, *(width for _ in range(depth - 1)), out]
-    variances = [1 / (3 * fan_in), *(1 / width for _ in range(depth - 1))]
+    variances = [_own_variance(site), *(1 / width for _ in range(depth - 1))]
     return [
         variance**0.5 * torch.randn(g, sizes[j + 1], sizes[j], dtype=torch.float64, generator=generator)
         for j, variance in enumerate(variances)
     ]
 
 
-def _draw_bias(bias: Tensor, fan_in: int, generator: torch.Generator | None) -> None:
-    drawn = 2 * torch.rand(bias.shape, dtype=torch.float64, generator=generator) - 1
+def _own_variance(site: Site) -> float:
+    """The variance that PyTorch draws the entries of a weight with."""
+    if not site.parameter:
+        return KINDS[kind_of(site.module)].own_variance(site.module)
+    if isinstance(site.module, nn.MultiheadAttention):
+        return 2 / sum(site.weight.shape)
+    return 1 / (3 * cast(Any, site.module).hidden_size)
+
+
+def _draw_biases(site: Site, generator: torch.Generator | None) -> None:
+    """As PyTorch does: uniform within ±1/√fan_in, zero in attention and in transformers' `Conv1D`."""
+    module = cast(Any, site.module)
+    biases, bound = [getattr(module, "bias", None)], 0.0
+    if isinstance(module, nn.RNNBase | nn.RNNCellBase):
+        ending = site.parameter.removeprefix("weight")
+        biases, bound = [getattr(module, f"bias{ending}", None)], module.hidden_size**-0.5
+    elif isinstance(module, nn.MultiheadAttention):
+        biases = [module.in_proj_bias]
+    elif kind_of(module) != "rows":
+        bound = KINDS[kind_of(module)].fan_in(module) ** -0.5
     with torch.no_grad():
-        bias.copy_(drawn / fan_in**0.5)
+        for bias in (bias for bias in biases if isinstance(bias, Tensor)):
+            drawn = 2 * torch.rand(bias.shape, dtype=torch.float64, generator=generator) - 1
+            bias.copy_(bound * drawn)
 
 
 def _row(site: Site, depth: int, hidden: int, note: str) -> ExpandedLayer:
@@ -142,7 +177,8 @@ def _row(site: Site, depth: int, hidden: int, note: str) -> ExpandedLayer:
     before = prod(shape) if shape else 0
     after = before
     if hidden:
-        g = groups(site.layer)
-        after = (hidden * (before // shape[0]) + (depth - 2) * hidden**2 // g + hidden * shape[0] // g) if shape else 0
+        g, inner = site.groups, hidden // site.groups
+        _, out, inputs = site.matrices(site.weight.detach()).shape
+        after = g * inner * (inputs + out + (depth - 2) * inner)
     widths = (hidden,) * (depth - 1) if hidden else None
     return ExpandedLayer(site.name, type(site.module).__name__, shape, hidden > 0, widths, before, after, note)

@@ -1,19 +1,25 @@
 """The derivatives of a model's outputs by its parameters, taken block by block and checked against autograd."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, jacrev, vmap
 
-from .derivatives import KNOWN, Dense, Derivative, nbytes, of_call, settled, together
+from .batches import outputs as tensor_in
+from .derivatives import Dense, Derivative, together
+from .taps import Tap, Taps
+
+Inputs = tuple[Any, ...]
 
 
 class Jacobian:
     """Derivatives of a model's outputs by its parameters, block by block."""
 
-    def __init__(self, model: nn.Module):
-        self.model = model
+    def __init__(self, model: nn.Module, forward: Callable[..., Any] | None = None):
+        self.model, self.forward = model, forward
         self.names: dict[nn.Parameter, str] = {}
         self.kinds: dict[str, str] = {}
         for path, module in model.named_modules():
@@ -23,61 +29,73 @@ class Jacobian:
                     self.kinds[self.names[parameter]] = type(module).__name__
         if not self.names:
             raise ValueError("model must have parameters that require a gradient; it has none")
-        self.slow: set[str] = set()
-        self.passing = 0  # bytes of the derivatives of the last block before they were settled
+        self.unknown: set[str] | None = None  # what no tap gives; None before the first block was checked
+        self.one_by_one = False
+        self.few: Tensor | None = None
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that require a gradient."""
         return iter(self.names)
 
-    def __call__(self, inputs: tuple[Tensor, ...]) -> dict[str, Derivative]:
-        """The derivatives at a block of examples, by the name of the parameter; those that vanish may be left out."""
+    def output(self, inputs: Inputs) -> Tensor:
+        """The model's outputs as (examples, outputs)."""
+        found = self.model(*inputs) if self.forward is None else self.forward(self.model, *inputs)
+        return as_rows(found, len(inputs[0]))
+
+    def __call__(self, inputs: Inputs) -> dict[str, Derivative]:
+        """The derivatives at a block of examples, by the name of the parameter; those that vanish may be left out.
+
+        The first block is checked against autograd.
+        """
         with torch.enable_grad():
-            calls, out = self._forward(inputs)
-            found: dict[str, list[Derivative]] = {}
-            for (module, x, _), d in zip(calls, _deltas(out, [z for *_, z in calls]), strict=True):
-                for name, derivative in self._of_call(module, x, d, len(out)).items():
-                    found.setdefault(name, []).append(derivative)
-            joined = {name: together(parts) for name, parts in found.items()}
-            self.passing = sum(map(nbytes, joined.values()))
-            wrong = self._unconfirmed(out, joined)
-            del calls, out
-            if wrong:
-                self._warn(wrong)
-                joined |= self._example_by_example(inputs, wrong)
-        return {name: settled(derivative) for name, derivative in joined.items()}
+            taps, out = self._forward(inputs)
+            joined = _joined(taps, _deltas(out, taps))
+            if self.unknown is None:
+                self.unknown = set(self._unconfirmed(inputs, joined))
+            del taps, out
+        known = {name: part for name, part in joined.items() if name not in self.unknown}
+        if self.unknown:
+            with torch.enable_grad():
+                known |= self._otherwise(inputs)
+        return {name: Dense(part.J) if isinstance(part, Dense) else part for name, part in known.items()}
 
-    def _forward(self, inputs: tuple[Tensor, ...]) -> tuple[list[tuple[nn.Module, Tensor, Tensor]], Tensor]:
-        calls: list[tuple[nn.Module, Tensor, Tensor]] = []
-
-        def keep(module: nn.Module, args: tuple, kwargs: dict, z: Tensor) -> Tensor:
-            given = [*args, *kwargs.values()]
-            if len(given) == 1 and isinstance(z, Tensor) and z.requires_grad:
-                calls.append((module, given[0].detach(), z))
-                return z.clone()  # what follows may work in place
-            return z
-
-        modules = [module for module in self.model.modules() if type(module) in KNOWN]
-        hooks = [module.register_forward_hook(keep, with_kwargs=True) for module in modules]
-        try:
-            out = output(self.model, inputs)
-        finally:
-            for hook in hooks:
-                hook.remove()
-        if not out.requires_grad:
+    def outputs(self, inputs: Inputs) -> int:
+        """How many outputs there are; refuse a model whose outputs are random."""
+        few = tuple(part[:2] for part in inputs)
+        with torch.enable_grad():
+            self.few, again = self.output(few), self.output(few)
+        if not torch.equal(self.few, again):
+            raise ValueError(
+                "model must give the same output for the same input; two calls in a row differed: call .eval()"
+            )
+        if not self.few.requires_grad:
             raise ValueError("model must have outputs that depend on its parameters; autograd sees no dependence")
-        return calls, out
+        return again.shape[1]
 
-    def _of_call(self, module: nn.Module, x: Tensor, d: Tensor, examples: int) -> dict[str, Derivative]:
-        if len(x) != examples or d.shape[0] != examples or (hasattr(module, "kernel_size") and x.ndim != d.ndim - 1):
-            return {}  # examples do not lie along the first axis
-        own = dict(module.named_parameters(recurse=False))
-        parts = of_call(module, x, d) if own else {}
-        return {self.names[own[name]]: part for name, part in parts.items() if own.get(name) in self.names}
+    def sketch(self, inputs: Inputs) -> tuple[int, dict[str, Derivative]]:
+        """The bytes of all taps, and derivatives of the right shapes that hold nothing: no backward pass."""
+        with torch.enable_grad():
+            taps, out = self._forward(inputs)
+            n, c = out.shape
+            blank = (tap.apart(tap.z.new_zeros(()).expand(c, *tap.z.shape), n) for tap in taps)
+            return sum(tap.z.nbytes for tap in taps), _joined(taps, blank)
 
-    def _unconfirmed(self, out: Tensor, found: dict[str, Derivative]) -> list[str]:
-        """Parameters whose derivatives are unknown, or disagree with autograd on a random combination of outputs."""
-        v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(out)
+    def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor]:
+        with Taps(self.names, len(inputs[0])) as taps:
+            out = self.output(inputs)
+        return taps.found, out
+
+    def _unconfirmed(self, inputs: Inputs, found: dict[str, Derivative]) -> list[str]:
+        """Parameters whose derivatives are unknown, or disagree with autograd.
+
+        A random combination of the outputs of two examples is differentiated in a pass of their own, so that examples
+        which see each other are found too.
+        """
+        k = min(2, len(inputs[0]))
+        held = self.few is not None and len(self.few) == k
+        out = self.few if held and self.few is not None else self.output(tuple(part[:k] for part in inputs))
+        self.few = None
+        v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
         truth = torch.autograd.grad((out * v).sum(), list(self.names), allow_unused=True)
         wrong = []
         for (parameter, name), gradient in zip(self.names.items(), truth, strict=True):
@@ -86,35 +104,83 @@ class Jacobian:
                 wrong += [name] if gradient.any() else []
                 continue
             eps, gradient = torch.finfo(out.dtype).eps, gradient.flatten()
-            ours, scale = found[name].weighted(v)
+            ours, scale = found[name].first(k).weighted(v)
             rounding = eps**0.5 * gradient.norm() + 100 * eps * scale
             if ours.shape != gradient.shape or not (ours - gradient).norm() <= rounding:
                 wrong.append(name)
         return wrong
 
-    def _warn(self, wrong: list[str]) -> None:
-        new = [f"{name} ({self.kinds[name]})" for name in wrong if name not in self.slow]
-        self.slow |= set(wrong)
-        if new:
-            warnings.warn(
-                f"ntk has no structured derivative for {', '.join(new)}: differentiating one example at a time, which "
-                "is exact but slow; requires_grad_(False) leaves a parameter out",
-                stacklevel=5,
-            )
+    def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
+        """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""
+        wrong = {name: parameter for parameter, name in self.names.items() if name in (self.unknown or ())}
+        if not self.one_by_one:
+            try:
+                return self._vmapped(inputs, wrong)
+            except Exception as error:  # whatever the model does that torch.func cannot
+                self.one_by_one = True
+                named = ", ".join(f"{name} ({self.kinds[name]})" for name in wrong)
+                warnings.warn(
+                    f"ntk has no structured derivative for {named}, and torch.func cannot differentiate the model "
+                    f"({str(error).splitlines()[0][:80]}): differentiating one example at a time, which is exact but "
+                    "slow; requires_grad_(False) leaves a parameter out",
+                    stacklevel=4,
+                )
+        return self._example_by_example(inputs, wrong)
 
-    def _example_by_example(self, inputs: tuple[Tensor, ...], wrong: list[str]) -> dict[str, Derivative]:
-        parameters = {name: parameter for parameter, name in self.names.items() if name in wrong}
+    def _vmapped(self, inputs: Inputs, parameters: dict[str, nn.Parameter]) -> dict[str, Derivative]:
+        every = [*self.model.named_parameters(), *self.model.named_buffers()]
+        held = {name: value.detach() for name, value in every}
+        moving = {name: value.detach() for name, value in parameters.items()}
+
+        def single(moving: dict[str, Tensor], *one: Tensor) -> Tensor:
+            alone = tuple(part[None] for part in one)
+            # Tied weights go by several names, and all of them must move.
+            values = held | {name: moving[self.names[p]] for name, p in tied if self.names[p] in moving}
+            if self.forward is None:
+                return as_rows(functional_call(self.model, values, alone, strict=False), 1)[0]
+            return as_rows(functional_call(_Whole(self.model, self.forward), _prefixed(values), alone), 1)[0]
+
+        tied = [(name, p) for name, p in self.model.named_parameters(remove_duplicate=False) if p in self.names]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a function that is not batched runs one by one
+            found = vmap(jacrev(single), (None, *(0 for _ in inputs)))(moving, *inputs)
+        return {name: Dense(J.flatten(2)) for name, J in found.items()}
+
+    def _example_by_example(self, inputs: Inputs, parameters: dict[str, nn.Parameter]) -> dict[str, Derivative]:
         rows: dict[str, list[Tensor]] = {name: [] for name in parameters}
         for k in range(len(inputs[0])):
-            out = output(self.model, tuple(part[k : k + 1] for part in inputs))[0]
+            out = self.output(tuple(part[k : k + 1] for part in inputs))[0]
             for c in range(len(out)):
                 gradients = torch.autograd.grad(
                     out[c], list(parameters.values()), retain_graph=True, allow_unused=True
                 )
                 for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
                     rows[name].append(_written(parameter, gradient).flatten())
-        joined = {name: torch.stack(J).unflatten(0, (len(inputs[0]), -1)) for name, J in rows.items()}
-        return {name: Dense(J, J.norm()) for name, J in joined.items()}
+        return {name: Dense(torch.stack(J).unflatten(0, (len(inputs[0]), -1))) for name, J in rows.items()}
+
+
+def _joined(taps: list[Tap], deltas: Iterable[Tensor]) -> dict[str, Derivative]:
+    """The derivatives by each parameter, over all the places where it enters."""
+    found: dict[str, list[Derivative]] = {}
+    for tap, d in zip(taps, deltas, strict=True):
+        for name, derivative in tap.derivatives(d).items():
+            found.setdefault(name, []).append(derivative)
+    return {name: together(parts) for name, parts in found.items()}
+
+
+class _Whole(nn.Module):
+    """A model together with how it is called, so that `functional_call` reaches it."""
+
+    def __init__(self, model: nn.Module, forward: Callable[..., Any]) -> None:
+        super().__init__()
+        self.model, self.how = model, forward
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.how(self.model, *inputs)
+
+
+def _prefixed(values: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {f"model.{name}": value for name, value in values.items()}
 
 
 def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
@@ -124,26 +190,47 @@ def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
     return gradient.to_dense() if gradient.is_sparse else gradient
 
 
-def _deltas(out: Tensor, zs: Sequence[Tensor]) -> list[Tensor]:
+def _deltas(out: Tensor, taps: list[Tap]) -> Iterator[Tensor]:
     """`∂f_c/∂z` (examples, outputs, …) for every output c of every example; examples do not see each other."""
+    (n, c), zs = out.shape, [tap.z for tap in taps]
     if not zs:
-        return []
+        return
+    if c > 1 and c * sum(z.numel() for z in zs) <= _FEW:
+        every = torch.eye(c, dtype=out.dtype, device=out.device)[:, None].expand(c, n, c)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a function that is not batched runs output by output
+                found = torch.autograd.grad(
+                    out, zs, every, retain_graph=True, allow_unused=True, is_grads_batched=True
+                )
+        except RuntimeError:  # a function that cannot be batched at all
+            found = None
+        if found is not None:
+            for tap, g in zip(taps, found, strict=True):
+                yield tap.apart(tap.z.new_zeros(c, *tap.z.shape) if g is None else g, n)
+            return
     rows = []
-    for c in range(out.shape[1]):
-        gradients = torch.autograd.grad(out[:, c].sum(), list(zs), retain_graph=True, allow_unused=True)
+    for k in range(c):
+        gradients = torch.autograd.grad(out[:, k].sum(), zs, retain_graph=True, allow_unused=True)
         rows.append([torch.zeros_like(z) if g is None else g for z, g in zip(zs, gradients, strict=True)])
-    return [torch.stack(column, 1) for column in zip(*rows, strict=True)]
+    for column, tap in enumerate(taps):
+        stacked = torch.cat([tap.apart(row[column][None], n) for row in rows], 1)
+        for row in rows:
+            row[column] = None
+        yield stacked
 
 
-def output(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
-    """The model's outputs as (examples, outputs)."""
-    out = model(*inputs)
-    if not isinstance(out, Tensor) or not out.is_floating_point():
+# Numbers in all derivatives at the taps of a block, below which one batched pass is faster than one for each output.
+_FEW = 2**20
+
+
+def as_rows(found: Any, examples: int) -> Tensor:
+    """What a model returned, as (examples, outputs)."""
+    out = tensor_in(found)
+    if not out.is_floating_point():
+        raise ValueError(f"model must return one tensor of real numbers; got {out.dtype}")
+    if not out.ndim or len(out) != examples:
         raise ValueError(
-            f"model must return one tensor of real numbers; got {getattr(out, 'dtype', type(out).__name__)}"
-        )
-    if not out.ndim or len(out) != len(inputs[0]):
-        raise ValueError(
-            f"model must return one row per example; for {len(inputs[0])} example(s) it gave shape {tuple(out.shape)}"
+            f"model must return one row per example; for {examples} example(s) it gave shape {tuple(out.shape)}"
         )
     return out.reshape(len(out), -1)

@@ -1,27 +1,38 @@
 """The empirical neural tangent kernel of a PyTorch module, exact, in blocks of bounded memory."""
 
-from typing import Literal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from .derivatives import Derivative, Lookup, Outer, nbytes
-from .jacobian import Jacobian, output
-from .layers import copied, quantised
+from .contract import Outputs, Tile, by_pairs
+from .derivatives import Dense, Derivative, Outer, nbytes, written
+from .jacobian import Jacobian
+from .layers import checked, quantised
 
 Inputs = Tensor | tuple[Tensor, ...]
-Outputs = Literal["all", "diagonal", "mean"]
+_EXAMPLES = 64  # at most in one block
+_SMALL = 8192  # numbers in a parameter whose derivatives are put side by side with others
 
 
 def ntk(
-    model: nn.Module, x: Inputs, y: Inputs | None = None, *, outputs: Outputs = "all", memory: float = 2**27
+    model: nn.Module,
+    x: Inputs,
+    y: Inputs | None = None,
+    *,
+    outputs: Outputs = "all",
+    memory: float = 2**28,
+    forward: Callable[..., Any] | None = None,
 ) -> Tensor:
     """`Θ_ij(x, y) = Σ_θ ∂f_i(x)/∂θ · ∂f_j(y)/∂θ` over all parameters that require a gradient.
 
-    The derivatives of linear, convolutional, embedding and normalisation layers are contracted in the form the layers
-    give them, one layer at a time; the Jacobian of the model is never formed. Every block of them is checked against
-    autograd. Other parameters, and layers that the check does not confirm (a weight that is also used elsewhere, a
-    layer that mixes the examples), are differentiated one example at a time, and a warning names them.
+    Wherever a parameter enters a linear, convolutional, embedding or normalising function, or is added, multiplied or
+    expanded, its derivatives are kept in the form which that gives them, and contracted by the cheapest route; the
+    Jacobian of the model is never formed. What is found so is checked against autograd. Other parameters, and those
+    that the check does not confirm, are differentiated by `torch.func`; one example at a time if that fails, and a
+    warning names them.
 
     Args:
         model: A module whose output has one row per example, in evaluation mode where that matters. It is not changed.
@@ -29,92 +40,146 @@ def ntk(
         y: Further inputs; by default the same as `x`.
         outputs: "all" gives (x, y, outputs, outputs), "diagonal" the entries i = j as (x, y, outputs), "mean" their
             mean as (x, y).
-        memory: About how many bytes to use beyond the kernel itself; at least one example is always held.
+        memory: About how many bytes to use beyond the kernel itself; at least one example is always held. What fits is
+            differentiated once; what does not is differentiated again for every stripe of examples that does.
+        forward: How to get outputs from the model and the inputs, such as `lambda model, x: model(x)[0]`; by default
+            the model is called, and its tensor or `logits` taken.
     """
     if outputs not in ("all", "diagonal", "mean"):
         raise ValueError(f"outputs must be one of 'all', 'diagonal', 'mean'; got {outputs!r}")
     if not 0 < memory < float("inf"):
         raise ValueError(f"memory must be positive and finite; got {memory!r}")
-    model = copied(model)
-    _refuse(model)
+    _refuse(checked(model))
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
-    jacobian = Jacobian(model)
-    C, block, blocks = _plan(jacobian, rows, memory)
+    with _buffers_kept(model):
+        return _kernel(Jacobian(model, forward), rows, columns, y is None, outputs, memory)
+
+
+@contextmanager
+def _buffers_kept(model: nn.Module) -> Iterator[None]:
+    """Afterwards the buffers have the values they had, whatever the model does when it runs."""
+    before = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, value in before:
+                buffer.copy_(value)
+
+
+def _kernel(
+    jacobian: Jacobian,
+    rows: tuple[Tensor, ...],
+    columns: tuple[Tensor, ...],
+    same: bool,
+    outputs: Outputs,
+    memory: float,
+) -> Tensor:
     n, m = len(rows[0]), len(columns[0])
+    plan = _plan(jacobian, rows, columns, outputs, memory)
     like = next(jacobian.parameters())
-    shape = {"all": (n, m, C, C), "diagonal": (n, m, C), "mean": (n, m)}[outputs]
+    shape = {"all": (n, m, plan.outputs, plan.outputs), "diagonal": (n, m, plan.outputs), "mean": (n, m)}[outputs]
     kernel = torch.zeros(shape, dtype=like.dtype, device=like.device)
-    at = lambda parts, i: tuple(part[i : i + block] for part in parts)  # noqa: E731
-    for begin in range(0, n, blocks * block):
-        held = {i: jacobian(at(rows, i)) for i in range(begin, min(n, begin + blocks * block), block)}
-        for j in range(begin if y is None else 0, m, block):
-            right = held[j] if y is None and j in held else jacobian(at(columns, j))
-            for i in (i for i in held if y is not None or i <= j):
-                tile = kernel[i : i + block, j : j + block]
-                for name in held[i].keys() & right.keys():
-                    tile += _contract(held[i][name], right[name], outputs)
-                if y is None and i < j:
+    block = plan.block
+    at = lambda parts, i: plan.settled(jacobian(tuple(part[i : i + block] for part in parts)))  # noqa: E731
+    for begin in range(0, n, plan.held * block):
+        held = {i: at(rows, i) for i in range(begin, min(n, begin + plan.held * block), block)}
+        for j in range(begin if same else 0, m, block):
+            right = held[j] if same and j in held else at(columns, j)
+            for i in (i for i in held if not same or i <= j):
+                sizes = len(rows[0][i : i + block]), len(columns[0][j : j + block])
+                blank = Tile(*sizes, plan.outputs, outputs, like, held[i] is right)
+                tile = _tile(held[i], right, blank, m, memory)
+                kernel[i : i + block, j : j + block] = tile
+                if same and i < j:
                     kernel[j : j + block, i : i + block] = _transposed(tile)
-    return kernel / C if outputs == "mean" else kernel
+    return kernel.div_(plan.outputs) if outputs == "mean" else kernel
 
 
 def _transposed(tile: Tensor) -> Tensor:
     return tile.permute(1, 0, 3, 2) if tile.ndim == 4 else tile.transpose(0, 1)
 
 
-def _contract(p: Derivative, q: Derivative, outputs: Outputs) -> Tensor:
-    if isinstance(p, Outer) and isinstance(q, Outer) and p.single and q.single:
-        inner = p.a.flatten(1) @ q.a.flatten(1).T
-        return _gram(p.d.flatten(2), q.d.flatten(2), outputs) * inner.reshape(*inner.shape, *_ones(outputs))
-    if isinstance(p, Lookup) and isinstance(q, Lookup):
-        return torch.stack([_lookup(p.index[k], p.d[k], q, outputs) for k in range(len(p.d))])
-    return _gram(p.dense(), q.dense(), outputs)
+class _Block(NamedTuple):
+    """Derivatives of one block: those by small parameters side by side, and which; the others in their form."""
+
+    order: tuple[str, ...]
+    stacked: Tensor | None
+    others: dict[str, Derivative]
 
 
-def _gram(J: Tensor, K: Tensor, outputs: Outputs) -> Tensor:
-    """Inner products over parameters of (x, outputs, parameters) with (y, outputs, parameters)."""
-    if outputs == "mean":  # the sum, which is divided once for all
-        return J.flatten(1) @ K.flatten(1).T
-    if outputs == "diagonal":
-        return (J.transpose(0, 1) @ K.permute(1, 2, 0)).permute(1, 2, 0)
-    product = J.flatten(0, 1) @ K.flatten(0, 1).T
-    return product.reshape(len(J), J.shape[1], len(K), K.shape[1]).transpose(1, 2)
+def _tile(left: _Block, right: _Block, tile: Tile, m: int, memory: float) -> Tensor:
+    """One block of the kernel, against one of m examples in all."""
+    if left.order != right.order:  # a derivative may vanish in one block and be left out there
+        left, right = _apart(left), _apart(right)
+    elif left.stacked is not None and right.stacked is not None:
+        tile.gram(left.stacked, right.stacked)
+    for name in left.others.keys() & right.others.keys():
+        tile.add(left.others[name], right.others[name], m, memory / 4)
+    return tile.result()
 
 
-def _lookup(index: Tensor, d: Tensor, q: Lookup, outputs: Outputs) -> Tensor:
-    """One example against a block: positions meet where they look up the same row."""
-    same = (index[:, None, None] == q.index).to(d)
-    if outputs == "all":
-        return torch.einsum("cto,tys,yeso->yce", d, same, q.d)
-    diagonal = torch.einsum("cto,tys,ycso->yc", d, same, q.d)
-    return diagonal.sum(1) if outputs == "mean" else diagonal
+def _apart(block: _Block) -> _Block:
+    """What was side by side, one by one again."""
+    if block.stacked is None:
+        return block
+    sizes = [int(name.rpartition(" ")[2]) for name in block.order]
+    parts = dict(zip((name.rpartition(" ")[0] for name in block.order), block.stacked.split(sizes, 2), strict=True))
+    return _Block((), None, block.others | {name: Dense(J) for name, J in parts.items()})
 
 
-def _ones(outputs: Outputs) -> tuple[int, ...]:
-    return {"all": (1, 1), "diagonal": (1,), "mean": ()}[outputs]
+class _Plan(NamedTuple):
+    """How many outputs there are, how many examples a block has, how many blocks to hold, and what to write out."""
+
+    outputs: int
+    block: int
+    held: int
+    dense: frozenset[str]
+
+    def settled(self, found: dict[str, Derivative]) -> _Block:
+        """The form to keep each derivative in."""
+        whole = {name: written(part) if name in self.dense else part for name, part in found.items()}
+        small = {name: part.J for name, part in whole.items() if isinstance(part, Dense) and part.J.shape[2] <= _SMALL}
+        order = tuple(f"{name} {J.shape[2]}" for name, J in small.items())
+        stacked = torch.cat(list(small.values()), 2) if small else None
+        return _Block(order, stacked, {name: part for name, part in whole.items() if name not in small})
 
 
-def _plan(jacobian: Jacobian, inputs: tuple[Tensor, ...], memory: float) -> tuple[int, int, int]:
-    """How many outputs there are, how many examples to take at a time, and how many such blocks to hold.
+def _plan(
+    jacobian: Jacobian, inputs: tuple[Tensor, ...], columns: tuple[Tensor, ...], outputs: Outputs, memory: float
+) -> _Plan:
+    """Look at few examples and choose.
 
-    Each stripe of held blocks goes through all further inputs once, so their derivatives are computed anew for every
-    stripe: small blocks and many of them are faster than a few large ones, and need less besides.
+    A derivative that is contracted as a sum over positions is best written out once and held, as far as the memory
+    goes for all examples; the rest stays in the form that takes less.
     """
-    one = tuple(part[:1] for part in inputs)
-    with torch.no_grad():
-        first, second = output(jacobian.model, one), output(jacobian.model, one)
-    if not torch.equal(first, second):
-        raise ValueError(
-            "model must give the same output for the same input; two calls in a row differed: call .eval()"
-        )
-    found = jacobian(one).values()
-    held = sum(map(nbytes, found))
-    # What a block needs in passing: δ and inputs of all layers with their copies, and what is written out for a product.
-    written = max((p.dense().nbytes for p in found if isinstance(p, Outer) and not p.single), default=0)
-    passing = 3 * jacobian.passing + 2 * written
-    block = max(1, min(32, int(memory / (2 * passing + 1))))
-    return first.shape[1], block, max(1, int((memory - block * passing) / (block * held + 1)))
+    n, m = len(inputs[0]), len(columns[0])
+    c, size = jacobian.outputs(inputs), next(jacobian.parameters()).element_size()
+    whole = n * c * size * sum(map(torch.numel, jacobian.parameters()))
+    # Nothing to plan where all of the Jacobian would fit, and the activations of a network so much wider than its input.
+    if n <= _EXAMPLES and max(whole, 64 * c * sum(part.nbytes for part in inputs)) <= memory:
+        return _Plan(c, n, 1, frozenset())
+    least, extra, dense = 0.0, {}, set()
+    taps, found = jacobian.sketch(tuple(part[:1] for part in inputs))
+    for name, part in found.items():
+        size = nbytes(part)
+        if isinstance(part, Outer) and not by_pairs(part, outputs, m):
+            whole = part.d.element_size() * part.d.shape[1] * part.d.shape[2] * part.d.shape[4] * part.fan_in
+            least += min(size, whole)
+            if whole <= size:
+                dense.add(name)
+            else:
+                extra[name] = whole - size
+        else:
+            least += size
+    for name, more in sorted(extra.items(), key=lambda item: item[1]):
+        if n * (least + more) <= memory / 2:
+            least, dense = least + more, dense | {name}
+    # What a block needs in passing: δ at all taps for every output, and what the forward pass keeps.
+    passing = (c + 4) * taps
+    block = max(1, min(n, _EXAMPLES, int(memory / (2 * passing + 1))))
+    return _Plan(c, block, max(1, int(memory / 2 / (block * least + 1))), frozenset(dense))
 
 
 def _tuple(name: str, value: Inputs) -> tuple[Tensor, ...]:

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from .factored import LAYERS, Factored, Layer, double, groups, matrices
+from .decomposition import double
+from .factored import Factored
 from .layers import sites
 from .spectra import _spectrum
 
 
 def singular_values(model: nn.Module, layers: Iterable[str] | None = None) -> dict[str, np.ndarray]:
-    """The singular values of each layer's weight in falling order; layers that have none to read are left out."""
-    rows = map(_spectrum, sites(model, layers))
+    """The singular values of each layer's weight in falling order; layers that have none to read are left out.
+
+    So are embeddings, unless they are named: a table of fifty thousand rows takes seconds each time.
+    """
+    places = sites(model, layers)
+    rows = map(_spectrum, places if layers is not None else [site for site in places if not _is_table(site.module)])
     return {row.layer: row.singular_values for row in rows if row.done}
 
 
@@ -28,8 +32,8 @@ def unbalancedness(model: nn.Module, layers: Iterable[str] | None = None) -> dic
     """
     chosen = None if layers is None else {module for site in sites(model, layers) for module in site.module.modules()}
     return {
-        f"{first} → {second}": _gap(before, after)
-        for (first, before), (second, after) in _successive(model)
+        f"{first} → {second}": _gap(W, V)
+        for (first, before, W), (second, after, V) in _successive(model)
         if chosen is None or {before, after} <= chosen
     }
 
@@ -49,27 +53,45 @@ def _norm(gradient: Tensor) -> Tensor:
     return torch.linalg.vector_norm(dense, dtype=torch.promote_types(dense.dtype, torch.float32))
 
 
-def _linear(model: nn.Module) -> list[tuple[str, Layer]]:
-    layers = [(name, module) for name, module in model.named_modules() if isinstance(module, LAYERS)]
-    return [(name, layer) for name, layer in layers if _usable(getattr(layer, "weight", None))]
+Maps = list[tuple[str, nn.Module, Tensor]]  # name, where it belongs, matrices
 
 
-def _successive(model: nn.Module) -> Iterator[tuple[tuple[str, Layer], tuple[str, Layer]]]:
-    """Pairs of layers that are factors of one product, or dense and of sizes that fit."""
-    products = {factor: module for module in model.modules() if isinstance(module, Factored) for factor in module}
-    for pair in pairwise(_linear(model)):
-        (_, before), (_, after) = pair
-        product = before in products and products[before] is products.get(after)
-        dense = isinstance(before, nn.Linear) and isinstance(after, nn.Linear)
-        if product or (dense and len(before.weight) == after.weight.shape[1]):
-            yield pair
+def _linear(model: nn.Module) -> Maps:
+    """Factors of products, in the order in which they act, and dense layers."""
+    found: Maps = []
+    inside: set[nn.Module] = set()
+    for name, module in model.named_modules():
+        if isinstance(module, Factored):
+            inside.update(module.modules())
+            places = list(range(len(module)))
+            places = places[::-1] if module.kind == "lookup" else places
+            parts = zip(places, module.factors(), strict=True)
+            found += [(f"{name}.{j}" if name else str(j), module, W) for j, W in parts]
+        elif isinstance(module, nn.Linear) and module not in inside and _usable(getattr(module, "weight", None)):
+            found.append((name, module, module.weight[None]))
+    return found
+
+
+def _successive(model: nn.Module) -> Iterator[tuple[tuple[str, nn.Module, Tensor], tuple[str, nn.Module, Tensor]]]:
+    """Pairs of maps that are factors of one product, or dense and of sizes that fit."""
+    for before, after in pairwise(_linear(model)):
+        dense = len(before[2]) == len(after[2]) == 1 and before[2].shape[1] == after[2].shape[2]
+        if before[1] is after[1] or (dense and {_kind(before[1]), _kind(after[1])} == {"linear"}):
+            yield before, after
+
+
+def _is_table(module: nn.Module) -> bool:
+    return isinstance(module, nn.Embedding) or (isinstance(module, Factored) and module.kind == "lookup")
+
+
+def _kind(module: nn.Module) -> str:
+    return module.kind if isinstance(module, Factored) else "linear"
 
 
 def _usable(weight: object) -> bool:
     return isinstance(weight, Tensor) and not is_lazy(weight) and weight.is_floating_point()
 
 
-def _gap(before: Layer, after: Layer) -> float:
-    g = groups(cast(Layer, after))
-    W, V = matrices(double(before.weight), g), matrices(double(after.weight), g)
+def _gap(before: Tensor, after: Tensor) -> float:
+    W, V = double(before), double(after)
     return float(torch.linalg.vector_norm(V.mT @ V - W @ W.mT))

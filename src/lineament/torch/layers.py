@@ -2,22 +2,30 @@
 
 import copy
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
-from .factored import LAYERS, Factored, Layer, groups
+from . import packed
+from .factored import Factored, groups, matrices
+from .kinds import computes_its_own, kind_of
+
+ALLOWED = "Linear, Conv1d to 3d, their transposes, Embedding, or a weight of attention or recurrence"
 
 
 class Site(NamedTuple):
-    """A module with a weight, all the names it goes by, and why it cannot be factored (empty if it can)."""
+    """A module with a weight, all the names it goes by, and why it cannot be factored (empty if it can).
+
+    `parameter` names the weight where a module reads several itself, as attention and recurrent layers do.
+    """
 
     names: tuple[str, ...]
     module: nn.Module
     reason: str
+    parameter: str = ""
 
     @property
     def name(self) -> str:
@@ -25,15 +33,24 @@ class Site(NamedTuple):
         return " = ".join(self.names)
 
     @property
-    def layer(self) -> Layer:
-        """The module, known to be one that can be factored."""
-        return cast(Layer, self.module)
+    def weight(self) -> Any:
+        """The weight; None if there is none of that name."""
+        return getattr(self.module, self.parameter or "weight", None)
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape of the module's weight, if it has one."""
-        weight = getattr(self.module, "weight", None)
+        """The shape of the weight, if there is one."""
+        weight = self.weight
         return tuple(weight.shape) if isinstance(weight, Tensor) and not is_lazy(weight) else None
+
+    @property
+    def groups(self) -> int:
+        """How many separate matrices the weight holds."""
+        return packed.groups_of(self.module, self.parameter) if self.parameter else groups(self.module)
+
+    def matrices(self, weight: Tensor) -> Tensor:
+        """The weight as matrices (groups, outputs, inputs × kernel)."""
+        return packed.matrices(weight, self.groups) if self.parameter else matrices(self.module, weight)
 
 
 def checked(model: nn.Module) -> nn.Module:
@@ -65,17 +82,33 @@ def copied(model: nn.Module) -> nn.Module:
 
 
 def sites(model: nn.Module, layers: Iterable[str] | None = None) -> list[Site]:
-    """Every module with a weight, or those that are named, each with the reason that speaks against factoring it."""
+    """Every weight of more than one axis, or those of the modules named, each with what speaks against factoring it."""
     names = _names(model)
+    every = [site for module, places in names.items() for site in _of_module(module, places)]
     if layers is None:
-        chosen = set(filter(_has_weight, names))
+        chosen = every
     else:
-        named = {name: module for module, all_names in names.items() for name in all_names}
-        chosen = {named[name] for name in _known("layers", layers, named)}
+        named = {name for places in names.values() for name in places} | {
+            name for site in every for name in site.names
+        }
+        asked = set(_known("layers", layers, named))
+        chosen = [site for site in every if asked & {*site.names, *names[site.module]}]
+        without = [module for module, places in names.items() if asked & {*places} and not _has_weight(module)]
+        chosen += [Site(tuple(names[module]), module, why_not(module)) for module in without]
     held = _held_in_containers(model)
-    reasons = {module: why_not(module) or held.get(module, "") for module in names if module in chosen}
-    places = [Site(tuple(names[module]), module, reason) for module, reason in reasons.items()]
-    return _without_broken_ties(model, places)
+    return _without_broken_ties(
+        model, [site._replace(reason=site.reason or held.get(site.module, "")) for site in chosen]
+    )
+
+
+def _of_module(module: nn.Module, places: list[str]) -> list[Site]:
+    """The sites of one module: its weight, or the weights that it reads itself."""
+    inner = [*packed.weights_of(module), *packed.products(module)]
+    if not inner or quantised(module):
+        return [Site(tuple(places), module, why_not(module))] if _has_weight(module) else []
+    named = {name: tuple(f"{place}.{name}" if place else name for place in places) for name in inner}
+    order = list(dict.fromkeys(inner))
+    return [Site(named[name], module, why_not_packed(module, name), name) for name in order]
 
 
 def _names(model: nn.Module) -> dict[nn.Module, list[str]]:
@@ -85,7 +118,8 @@ def _names(model: nn.Module) -> dict[nn.Module, list[str]]:
     for name, module in model.named_modules(remove_duplicate=False):
         if name.startswith(tuple(inside)):
             continue
-        if isinstance(module, Factored) or parametrize.is_parametrized(module) or quantised(module):
+        whole = parametrize.is_parametrized(module) and not packed.products(module)
+        if isinstance(module, (Factored, parametrize.ParametrizationList)) or whole or quantised(module):
             inside.append(f"{name}." if name else "")
         names.setdefault(module, []).append(name)
     return names
@@ -102,7 +136,9 @@ def _known(argument: str, layers: Iterable[str], named: Iterable[str]) -> list[s
 
 
 def _has_weight(module: nn.Module) -> bool:
-    if isinstance(module, (Factored, *LAYERS)) or quantised(module):
+    if isinstance(module, parametrize.ParametrizationList):
+        return False
+    if isinstance(module, Factored) or kind_of(module) or quantised(module):
         return True
     own = module.parameters(recurse=False)
     return any(is_lazy(parameter) or parameter.ndim > 1 for parameter in own)
@@ -122,21 +158,36 @@ def why_not(module: nn.Module) -> str:
         return f"quantised ({type(module).__name__}): factor the model before it is quantised"
     if parametrize.is_parametrized(module):
         return "parametrised: torch.nn.utils.parametrize computes its " + ", ".join(module.parametrizations)  # type: ignore[arg-type]
-    if not isinstance(module, LAYERS):
-        return f"a {type(module).__name__} is none of Linear, Conv1d, Conv2d"
-    return _why_not_layer(module) or _why_not_weight(module.weight)
+    if not kind_of(module):
+        return f"a {type(module).__name__} is none of {ALLOWED}"
+    return _why_not_layer(module) or _why_not_weight(cast(Tensor, module.weight))
 
 
-def _why_not_layer(module: Layer) -> str:
+def why_not_packed(module: nn.Module, name: str) -> str:
+    """Why a weight that a module reads itself cannot be factored; empty if it can."""
+    if name in packed.products(module):
+        return "already a product; collapse the model first"
+    if parametrize.is_parametrized(module) and not packed.products(module):
+        return "parametrised: torch.nn.utils.parametrize computes its " + ", ".join(module.parametrizations)  # type: ignore[arg-type]
+    if type(module).__module__.split(".")[0] != "torch":
+        return f"a {type(module).__name__} may compute something of its own"
+    return _why_not_weight(getattr(module, name))
+
+
+def _why_not_layer(module: Any) -> str:
     if is_lazy(module.weight):
         return "not initialised yet: run the lazy layer once"
-    if type(module) not in LAYERS:
+    if computes_its_own(module):
         return f"a {type(module).__name__} may compute something of its own"
     if "weight" not in dict(module.named_parameters(recurse=False)):
         return "its weight is no parameter: a hook computes it (weight_norm, spectral_norm, pruning)"
     extra = {name for name, _ in [*module.named_parameters(), *module.named_buffers()]} - {"weight", "bias"}
     if extra or "forward" in vars(module) or any(True for _ in module.children()):
         return "has parts of its own: " + ", ".join(sorted(extra) or ["a forward or modules of its own"])
+    if isinstance(module, nn.Embedding) and (
+        module.max_norm is not None or module.sparse or module.scale_grad_by_freq
+    ):
+        return "an embedding with max_norm, sparse or scaled gradients changes its rows one by one"
     return ""
 
 
@@ -172,19 +223,27 @@ def _without_broken_ties(model: nn.Module, found: list[Site]) -> list[Site]:
     for name, module in model.named_modules():
         for parameter in module.parameters(recurse=False):
             owners.setdefault(id(parameter), {})[module] = name
-    ready = {site.module: site.layer for site in found if not site.reason}
+    ready = {(site.module, id(site.weight)): site for site in found if not site.reason}
 
     def reason(site: Site) -> str:
         if site.reason:
             return site.reason
-        layer = site.layer
-        for other, name in owners[id(layer.weight)].items():
-            partner = ready.get(other)
-            if partner is None or (type(partner), groups(partner)) != (type(layer), groups(layer)):
+        for other, name in owners[id(site.weight)].items():
+            partner = ready.get((other, id(site.weight)))
+            if partner is None or partner.parameter or site.parameter:
+                if other is not site.module:
+                    return f"its weight is shared with {name!r}, which is not factored in the same way"
+            elif (_family(partner), partner.groups) != (_family(site), site.groups):
                 return f"its weight is shared with {name!r}, which is not factored in the same way"
         return ""
 
     return [site._replace(reason=reason(site)) for site in found]
+
+
+def _family(site: Site) -> str:
+    """Layers of one family have the same factors for the same weight: dense ones and tables of embeddings do."""
+    kind = kind_of(site.module)
+    return "linear" if kind == "lookup" else kind
 
 
 def placed(model: nn.Module, site: Site, module: nn.Module) -> nn.Module:

@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .layer_state import gradient_norms
+
 if TYPE_CHECKING:
     from .recorder import Recorder
 
@@ -24,9 +26,20 @@ def callback(recorder: "Recorder", every: str = "epoch") -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.recorder, self.loss, self.last = recorder, None, None
+            self.gradients, self.offset = None, 0
 
         def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+            before = recorder.last_step
+            if self.last is not None and before is not None and trainer.global_step <= before - self.offset:
+                # A second fit counts from zero again: its steps follow those of the first, whose end is its start.
+                self.offset, self.last = before - trainer.global_step, trainer.global_step
+                return
             self._record(trainer, pl_module)
+
+        def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
+            # Before validation and the next batch clear them; only those of a batch that is recorded are needed.
+            if every == "step" or getattr(trainer, "is_last_batch", True):
+                self.gradients = gradient_norms(pl_module)
 
         def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
             self.loss = outputs["loss"] if isinstance(outputs, dict) else outputs
@@ -46,8 +59,8 @@ def callback(recorder: "Recorder", every: str = "epoch") -> Any:
         def _record(self, trainer: Any, pl_module: Any) -> None:
             # Batches that only gather gradients do not move the step: there is nothing new to record.
             if trainer.is_global_zero and trainer.global_step != self.last:
-                recorder(pl_module, trainer.global_step, loss=self.loss)
-                self.last = trainer.global_step
+                recorder(pl_module, self.offset + trainer.global_step, loss=self.loss, gradients=self.gradients)
+                self.last, self.gradients = trainer.global_step, None
 
     return RecorderCallback()
 

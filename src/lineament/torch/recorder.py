@@ -1,5 +1,6 @@
 """Record a network while any loop trains it: one call per step or epoch."""
 
+import tempfile
 import time
 import warnings
 from collections.abc import Iterable
@@ -97,7 +98,14 @@ class Recorder:
         elif self._folder is not None:
             _refuse_held(self._folder)
 
-    def __call__(self, model: nn.Module, step: float, loss: Tensor | float | None = None) -> None:
+    def __call__(
+        self,
+        model: nn.Module,
+        step: float,
+        loss: Tensor | float | None = None,
+        *,
+        gradients: dict[str, float] | None = None,
+    ) -> None:
         """Record the model as it is now.
 
         A loss or outputs that are not finite are recorded too; a warning says so once, with the step.
@@ -106,6 +114,7 @@ class Recorder:
             model: The network; compiled and data-parallel ones are looked into.
             step: The number of the step or epoch, larger at each call.
             loss: The training loss, if it is to be recorded.
+            gradients: Norms of the gradients, where they were taken before the optimiser cleared them.
         """
         model = unwrapped(model)
         refuse_elsewhere(model, self._inputs)
@@ -124,7 +133,7 @@ class Recorder:
             loss=[value],
             spectra={name: s[None] for name, s in singular_values(model, self._layers).items()},
             unbalancedness={name: [size] for name, size in unbalancedness(model, self._layers).items()},
-            gradients={name: [size] for name, size in gradient_norms(model).items()},
+            gradients={name: [size] for name, size in (gradients or gradient_norms(model)).items()},
             linearised=None if linear is None else as_array(linear)[None],
             between=[between],
             seconds=[0.0],
@@ -167,6 +176,11 @@ class Recorder:
         return join(self._rows)
 
     @property
+    def last_step(self) -> float | None:
+        """The step of the last record; None before the first."""
+        return float(self._rows[-1].steps[0]) if self._rows else None
+
+    @property
     def overhead(self) -> float:
         """Seconds in the recorder per second between its calls; NaN before the second call."""
         return self.recording.overhead
@@ -206,10 +220,26 @@ class Recorder:
             return Linearisation(held["parameters"], held["buffers"], self._forward)
         start = Linearisation.at(model, self._forward)
         if file is not None:
-            part = file.with_suffix(".part")
-            torch.save({"parameters": start.parameters, "buffers": start.buffers}, part)
-            part.replace(file)
+            self._save_start(start, file)
         return start
+
+    def _save_start(self, start: Linearisation, file: Path) -> None:
+        """A disk that is full must not end the training: without the file it only cannot be resumed elsewhere."""
+        part = None
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=".start.", suffix=".part", dir=file.parent)
+            part = Path(name)
+            with open(descriptor, "wb") as stream:
+                torch.save({"parameters": start.parameters, "buffers": start.buffers}, stream)
+            part.replace(file)
+        except (OSError, RuntimeError) as error:
+            warnings.warn(
+                f"cannot write {str(file)!r}: {error}. Recording goes on, but cannot be resumed with linearise=True",
+                stacklevel=5,
+            )
+        finally:
+            if part is not None and part.exists():
+                part.unlink()
 
     def _resume(self) -> None:
         if self._folder is None or not store.stretches(self._folder):

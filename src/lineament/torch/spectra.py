@@ -1,13 +1,15 @@
 """The singular values of a model's layers, and what could be saved by cutting them."""
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from .factored import LAYERS, Factored, Layer, double, groups, matrices
+from .decomposition import double
+from .factored import Factored
+from .kinds import kind_of
 from .layers import Site, checked, sites
 from .report import Table
 
@@ -50,12 +52,12 @@ def spectra(model: nn.Module) -> Table[LayerSpectrum]:
 
 def _spectrum(site: Site) -> LayerSpectrum:
     kind = type(site.module).__name__
-    if not isinstance(site.module, (Factored, *LAYERS)) or not _readable(site.module.weight):
+    known = isinstance(site.module, Factored) or kind_of(site.module) or site.parameter
+    if not known or not _readable(site.weight):
         none = np.zeros(0)
         return LayerSpectrum(site.name, kind, site.shape, False, 0, None, None, None, None, site.reason, none, none)
-    first = site.module[0] if isinstance(site.module, Factored) else site.module
-    weight, g = site.module.weight, groups(cast(Layer, first))
-    W = matrices(double(weight), g)
+    weight = site.weight
+    W = site.matrices(double(weight))
     S = torch.linalg.svdvals(W).cpu().numpy()
     every = np.sort(S.ravel())[::-1]
     p = every[every > 0] / max(every.sum(), np.finfo(float).tiny)

@@ -1,20 +1,23 @@
 """Compress a network: low-rank factors in the place of its layers (Cohen & Razin, Section 4.4)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parameter import is_lazy
 
-from .budget import Choice, ranks_within
+from . import packed
+from .batches import Given, call, device_of, each
+from .budget import Choice, ranks_to, ranks_within, squared_error
+from .calibration import moments, weighted
 from .collapse import collapse
-from .factored import as_weights, balanced, double, factored, groups, matrices
-from .layers import Site, placed, sites
-from .measured import Measured, measure
+from .decomposition import Decomposed, balanced, decomposed, double
+from .factored import as_weights, factored
+from .layers import Site, copied, placed, sites
+from .measured import Cost, Measured, cost, measure
 from .report import Table
 from .spectra import energy_curve, least_rank
 
@@ -22,9 +25,9 @@ from .spectra import energy_curve, least_rank
 class TruncatedLayer(NamedTuple):
     """What became of one layer.
 
-    `energy` is the share of `‖W‖²_F` kept, `error = √(1 − energy)` the relative error of the weight. `bound` is the
-    largest singular value cut: the outputs (at one position, of a convolution) change by at most that times the norm
-    of the inputs (of the patch). `rank` counts within each group.
+    `energy` is the share kept, of `‖W‖²_F` without data, with data of what the layer gave (`seen` says which), and
+    `error = √(1 − energy)` the relative error. `bound` needs no data: the outputs (at one position, of a convolution)
+    change by at most that times the norm of the inputs (of the patch). `rank` counts within each group.
     """
 
     layer: str
@@ -36,6 +39,7 @@ class TruncatedLayer(NamedTuple):
     energy: float | None
     error: float | None
     bound: float | None
+    seen: bool
     parameters: int
     truncated: int
     note: str
@@ -43,34 +47,48 @@ class TruncatedLayer(NamedTuple):
 
 @dataclass(frozen=True)
 class Truncation:
-    """What a truncation did, layer by layer, what it should cost, and what it was measured to cost.
+    """What a truncation did, layer by layer, what it should cost, and what it was measured to cost and gain.
 
     Attributes:
         layers: One row per layer.
         parameters: All parameters of the model before.
         truncated: All parameters of the model after.
-        predicted_error: The relative change of the outputs, `√(1 − Π energy)`, were the inputs of every layer
-            isotropic and the errors of the layers independent of each other: a rule of thumb that needs no data.
-        measured: The same change on data, and the accuracy before and after; None without data.
+        bound: `√(1 − Π energy)` of the weights: the relative change of the outputs, were the inputs of every layer
+            isotropic and the errors of the layers independent. Real inputs mostly lie along the directions that are
+            kept, so that this is a bound in practice, and often a loose one. It needs no data.
+        estimated_error: The same of what the layers gave on the calibration batches; None without them.
+        measured: The change of the outputs on data, and the accuracy before and after; None without data.
+        cost: Operations and time of one batch before and after; None without data.
+        tuned: As `measured`, after `fine_tune`; None without it.
     """
 
     layers: Table[TruncatedLayer]
     parameters: int
     truncated: int
-    predicted_error: float
+    bound: float
+    estimated_error: float | None
     measured: Measured | None
+    cost: Cost | None
+    tuned: Measured | None
 
     def __str__(self) -> str:
         share = self.truncated / self.parameters if self.parameters else 1.0
         lines = [
             str(self.layers),
             f"parameters {self.parameters:,} → {self.truncated:,} ({share:.1%})",
-            f"outputs should change by {self.predicted_error:.1%}",
+            f"outputs change by at most {self.bound:.1%} (a bound without data, were inputs isotropic)",
         ]
-        if self.measured is not None:
-            seen = self.measured
-            lines.append(f"outputs changed by {seen.error:.1%} on {seen.examples:,} examples")
-            lines.append(f"accuracy {seen.accuracy:.2%} → {seen.truncated_accuracy:.2%}")
+        if self.estimated_error is not None:
+            lines.append(f"outputs should change by {self.estimated_error:.1%} (from the calibration batches)")
+        for name, seen in {"": self.measured, "fine-tuned: ": self.tuned}.items():
+            if seen is not None:
+                lines.append(f"{name}outputs changed by {seen.error:.1%} on {seen.examples:,} examples")
+            if seen is not None and seen.accuracy is not None:
+                lines.append(f"{name}accuracy {seen.accuracy:.2%} → {seen.truncated_accuracy:.2%}")
+        if self.cost is not None:
+            at = self.cost
+            times = f"{1e3 * at.seconds:.3g} → {1e3 * at.truncated_seconds:.3g} ms"
+            lines.append(f"{at.examples} examples: {at.flops:,} → {at.truncated_flops:,} operations, {times}")
         return "\n".join(lines)
 
 
@@ -81,53 +99,96 @@ class Truncated(NamedTuple):
     report: Truncation
 
 
+class _Cut(NamedTuple):
+    """How a weight is decomposed, what it can become, and whether data had a say."""
+
+    parts: Decomposed
+    choice: Choice
+    seen: bool
+
+
 def truncate(
     model: nn.Module,
     *,
     energy: float | None = None,
     ranks: int | Mapping[str, int] | None = None,
     parameters: int | float | None = None,
+    error: float | None = None,
     layers: Iterable[str] | None = None,
-    data: Iterable[tuple[Any, Tensor]] | None = None,
+    calibration: Iterable[Any] | None = None,
+    data: Iterable[Any] | None = None,
+    forward: Callable[..., Any] = call,
+    inputs: Callable[[Any], Any] | None = None,
+    fine_tune: Callable[[nn.Module], object] | None = None,
 ) -> Truncated:
-    """Replace layers of a copy of the model by two factors of low rank, the best in Frobenius norm (Eckart & Young).
+    """Replace layers of a copy of the model by two factors of low rank.
 
-    Products from `expand` are multiplied out first. Exactly one of `energy`, `ranks` and `parameters` says how far to
-    go. With `energy` and `parameters` a layer whose factors would hold no fewer numbers than its weight stays whole.
+    Without data these are the best in Frobenius norm (Eckart & Young). With calibration batches they are the best for
+    what dense and convolutional layers gave there: `U_r U_rᵀ W`, U the eigenvectors of the outputs' second moment.
+    Products from `expand` are multiplied out first. Exactly one of `energy`, `ranks`, `parameters` and `error` says how
+    far to go; but with `ranks` a layer whose factors would hold no fewer numbers than its weight stays whole.
 
     Args:
         model: Any module; it is not changed.
-        energy: Each layer keeps the least rank with at least this share of `‖W‖²_F`.
+        energy: Each layer keeps the least rank with at least this share of `‖W‖²_F`, or of its outputs' energy.
         ranks: The rank of every layer (at most its full one), or of those named; the rest stay whole.
         parameters: How many parameters the whole model may have: a count, or a share of the count (a float up to 1).
             The ranks then minimise the sum of the layers' relative squared errors.
+        error: By how much the model's outputs may change, relative to their norm: ranks for all layers at once that
+            hold few numbers. With calibration batches the change is measured on them, without it is the bound.
         layers: Names of the layers to truncate, as in `model.named_modules()`; by default all.
-        data: Batches of inputs (a tensor, or a tuple of them) and integer labels, to measure what was lost, with both
-            models in evaluation mode.
+        calibration: A few batches that show the layers what they will see; labels are not needed.
+        data: Batches to measure what was lost and gained, with both models in evaluation mode. Better not those of the
+            calibration.
+        forward: How to get outputs from the model and a batch's inputs, such as `lambda model, x: model(x)[0]`.
+        inputs: What to take from a batch: a tensor, a tuple of them, or a dict to be given by name. By default a dict
+            without its labels, the first of a pair, or the batch itself.
+        fine_tune: Called with the truncated model, in the mode of the given one, to train it; the report then has what
+            was measured before and after.
 
     Returns:
         The truncated model in the mode, dtype and on the device of the given one, and the report.
     """
-    why_whole = _WHY_WHOLE[_one_of(energy=energy, ranks=ranks, parameters=parameters)]
+    why_whole = _WHY_WHOLE[_one_of(energy=energy, ranks=ranks, parameters=parameters, error=error)]
     whole = collapse(model)
+    device = device_of(whole)
     places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
-    choices = {id(site.layer.weight): _choice(site) for site in places if not site.reason}
+    seen = None if calibration is None else list(each(calibration, device, inputs))
+    if seen is not None and not seen:
+        raise ValueError("calibration must hold at least one batch; it was empty")
+    keys = _keys(places)
+    cuts = _cuts(whole, places, keys, seen, forward)
+    choices = {key: cut.choice for key, cut in cuts.items()}
     if parameters is not None:
         picked = ranks_within(choices, _budget(whole, choices, parameters))
     elif energy is not None:
         picked = _ranks_for(energy, choices)
+    elif error is not None:
+        picked = _within_error(error, whole, cuts, seen, forward, [name for site in places for name in site.names])
     else:
-        picked = _asked(places, choices, ranks)
-    before, rows = _count(whole), [_row(site, choices, picked, why_whole) for site in places]
-    small = _factored(whole, places, picked)
-    measured = None if data is None else measure(collapse(model), small, data)
-    return Truncated(small, Truncation(Table(rows), before, _count(small), _predicted(choices, picked), measured))
+        picked = _asked(places, keys, choices, ranks)
+    before = _count(whole)
+    rows = [_row(site, cuts.get(key), picked.get(key), why_whole) for site, key in zip(places, keys, strict=True)]
+    estimated = None if seen is None else squared_error(choices, picked) ** 0.5
+    small = _factored(whole, places, cuts, picked)
+    measured = tuned = paid = None
+    held = None if data is None else list(each(data, device, inputs))
+    whole = collapse(model)
+    if held is not None:
+        measured = measure(whole, small, held, forward)
+        paid = cost(whole, small, held[0], forward)
+    if fine_tune is not None:
+        fine_tune(small)
+        tuned = None if held is None else measure(whole, small, held, forward)
+    report = Truncation(Table(rows), before, _count(small), _bound(cuts, picked), estimated, measured, paid, tuned)
+    return Truncated(small, report)
 
 
 _WHY_WHOLE = {
     "energy": "factors of the rank this needs would hold no fewer numbers",
     "parameters": "the budget is enough for all of it",
     "ranks": "no lower rank was asked for",
+    "error": "factors of the rank this needs would hold no fewer numbers",
 }
 
 
@@ -135,48 +196,101 @@ def _one_of(**given: Any) -> str:
     """The name of the one argument that was given."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
-        raise ValueError(f"give exactly one of energy, ranks and parameters; got {', '.join(asked) or 'none'}")
+        raise ValueError(f"give exactly one of energy, ranks, parameters and error; got {', '.join(asked) or 'none'}")
     return asked[0]
 
 
-def _ranks_for(energy: float, choices: Mapping[int, Choice]) -> dict[int, int | None]:
+def _keys(places: list[Site]) -> list[str]:
+    """A name for each site's weight: that of the first site which has it."""
+    first: dict[int, str] = {}
+    return [first.setdefault(id(site.weight), site.name) if not site.reason else site.name for site in places]
+
+
+def _cuts(
+    model: nn.Module, places: list[Site], keys: list[str], seen: list[Given] | None, forward: Any
+) -> dict[str, _Cut]:
+    """How each weight can be cut."""
+    found = {} if seen is None else moments(model, places, seen, forward)
+    cuts: dict[str, _Cut] = {}
+    for site, key in zip(places, keys, strict=True):
+        if site.reason or key in cuts:
+            continue
+        W, moment = site.matrices(double(site.weight)), found.get(id(site.weight))
+        step = len(W) * (W.shape[1] + W.shape[2])
+        if moment is None:
+            parts = decomposed(W, site.weight.dtype)
+            energies, rest = parts.S**2, parts.S.amax(0)
+        else:
+            parts, energies = weighted(W, moment)
+            # The norm of all that is cut: no single direction of the outputs is a singular one here.
+            rest = torch.flip(torch.cumsum(torch.flip(parts.S**2, [1]), 1), [1]).sqrt().amax(0)
+        curve = energy_curve(energies.sqrt().cpu().numpy())
+        cuts[key] = _Cut(parts, Choice(W.numel(), step, curve, rest.cpu().numpy()), moment is not None)
+    return cuts
+
+
+def _ranks_for(energy: float, choices: Mapping[str, Choice]) -> dict[str, int | None]:
     """The least ranks that keep a share of the energy, None where factors would hold no fewer numbers."""
     if not 0 < energy <= 1:
         raise ValueError(f"energy must be above 0 and at most 1; got {energy!r}")
     return {key: choice.if_smaller(least_rank(choice.energy, energy)) for key, choice in choices.items()}
 
 
-def _predicted(choices: Mapping[int, Choice], picked: Mapping[int, int | None]) -> float:
-    """`√(1 − Π energy)` over the layers that were cut."""
-    kept = [choices[key].energy[rank - 1] for key, rank in picked.items() if rank]
-    return float(np.sqrt(max(0.0, 1 - np.prod(kept))))
+def _within_error(
+    error: float, model: nn.Module, cuts: Mapping[str, _Cut], seen: list[Given] | None, forward: Any, names: list[str]
+) -> dict[str, int | None]:
+    """Ranks for a target error: of the bound without data; with data, of what the model is measured to do on them."""
+    if not 0 < error < 1:
+        raise ValueError(f"error must be above 0 and below 1; got {error!r}")
+    choices = {key: cut.choice for key, cut in cuts.items()}
+    if seen is None:
+        return ranks_to(choices, error)
+    # The layers' errors add up to more or less than the model's: look for the allowance that uses up the target.
+    low, high, best = error / 32, min(32 * error, 1.0), dict.fromkeys(choices)
+    for _ in range(_TRIALS):
+        middle = (low * high) ** 0.5
+        picked = ranks_to(choices, middle)
+        trial = copied(model)
+        good = measure(model, _factored(trial, sites(trial, names), cuts, picked), seen, forward).error <= error
+        low, high, best = (middle, high, picked) if good else (low, middle, best)
+    return best
 
 
-def _factored(model: nn.Module, places: list[Site], picked: Mapping[int, int | None]) -> nn.Module:
+_TRIALS = 8  # halvings of a range of a factor 1000, to 3 %
+
+
+def _bound(cuts: Mapping[str, _Cut], picked: Mapping[str, int | None]) -> float:
+    """`√(1 − Π energy)` of the weights over the layers that were cut."""
+    kept = 1.0
+    for key, rank in picked.items():
+        if rank:
+            squares = cuts[key].parts.S ** 2
+            kept *= float(squares[:, :rank].sum() / squares.sum()) if squares.sum() > 0 else 1.0
+    return max(0.0, 1 - kept) ** 0.5
+
+
+def _factored(
+    model: nn.Module, places: list[Site], cuts: Mapping[str, _Cut], picked: Mapping[str, int | None]
+) -> nn.Module:
     """The model with two factors in the place of each layer that a rank was picked for; layers may share them."""
-    shared: dict[int, list[nn.Parameter]] = {}
-    for site in places:
-        if site.reason or not (rank := picked[id(site.layer.weight)]):
+    shared: dict[str, list[nn.Parameter]] = {}
+    for site, key in zip(places, _keys(places), strict=True):
+        if site.reason or not (rank := picked[key]):
             continue
-        key = id(site.layer.weight)
+        if site.parameter:
+            packed.pack(site.module, site.parameter, balanced(cuts[key].parts, 2, rank))
+            continue
         if key not in shared:
-            W = matrices(double(site.layer.weight), groups(site.layer))
-            shared[key] = as_weights(site.layer, balanced(W, 2, rank))
-        model = placed(model, site, factored(site.layer, shared[key]))
+            shared[key] = as_weights(site.module, balanced(cuts[key].parts, 2, rank))
+        model = placed(model, site, factored(site.module, shared[key]))
     return model
-
-
-def _choice(site: Site) -> Choice:
-    W = matrices(double(site.layer.weight), groups(site.layer))
-    S = torch.linalg.svdvals(W).cpu().numpy()
-    return Choice(W.numel(), len(W) * (W.shape[1] + W.shape[2]), energy_curve(S), S.max(axis=0))
 
 
 def _count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters() if not is_lazy(parameter))
 
 
-def _budget(model: nn.Module, choices: Mapping[int, Choice], parameters: int | float) -> int:
+def _budget(model: nn.Module, choices: Mapping[str, Choice], parameters: int | float) -> int:
     """How many numbers the weights that can be factored may hold."""
     total = _count(model)
     share = isinstance(parameters, float)
@@ -194,39 +308,41 @@ def _budget(model: nn.Module, choices: Mapping[int, Choice], parameters: int | f
 
 
 def _asked(
-    places: list[Site], choices: Mapping[int, Choice], ranks: int | Mapping[str, int] | None
-) -> dict[int, int | None]:
+    places: list[Site], keys: list[str], choices: Mapping[str, Choice], ranks: int | Mapping[str, int] | None
+) -> dict[str, int | None]:
     """The ranks that were asked for, None for those that are the full one or were not named."""
-    picked: dict[int, int | None] = dict.fromkeys(choices)
-    for site in places:
-        wanted = [ranks[name] for name in site.names if name in ranks] if isinstance(ranks, Mapping) else [ranks]
+    picked: dict[str, int | None] = dict.fromkeys(choices)
+    for site, key in zip(places, keys, strict=True):
+        inside = {name.rpartition(".")[0] for name in site.names} if site.parameter else set()
+        wanted = [ranks]
+        if isinstance(ranks, Mapping):
+            wanted = [ranks[name] for name in (*site.names, *inside) if name in ranks]
         for rank in wanted[:1]:
             if type(rank) is not int or rank < 1:
                 raise ValueError(f"ranks must be whole numbers of at least 1; got {rank!r} for {site.name!r}")
             if not site.reason:
-                key = id(site.layer.weight)
                 picked[key] = rank if rank < len(choices[key].energy) else None
     return picked
 
 
-def _row(
-    site: Site, choices: Mapping[int, Choice], picked: Mapping[int, int | None], why_whole: str
-) -> TruncatedLayer:
-    kind, key = type(site.module).__name__, id(getattr(site.module, "weight", None))
-    choice, rank = choices.get(key), picked.get(key)
-    if site.reason or choice is None:
+def _row(site: Site, cut: _Cut | None, rank: int | None, why_whole: str) -> TruncatedLayer:
+    kind = type(site.module).__name__
+    if site.reason or cut is None:
         size = prod(site.shape) if site.shape else 0
         return TruncatedLayer(
-            site.name, kind, site.shape, False, None, None, None, None, None, size, size, site.reason
+            site.name, kind, site.shape, False, None, None, None, None, None, False, size, size, site.reason
         )
-    shape, full = tuple(site.layer.weight.shape), len(choice.energy)
+    choice, shape = cut.choice, site.shape
+    full, size = len(choice.energy), choice.size
     if rank is None:
         note = f"whole: {why_whole}"
-        return TruncatedLayer(site.name, kind, shape, False, full, full, 1.0, 0.0, 0.0, choice.size, choice.size, note)
+        return TruncatedLayer(site.name, kind, shape, False, full, full, 1.0, 0.0, 0.0, cut.seen, size, size, note)
     kept = float(choice.energy[rank - 1])
     bound = float(choice.largest[rank]) if rank < full else 0.0
-    size = rank * choice.step
-    note = "" if size < choice.size else "its factors hold no fewer numbers"
+    smaller = rank * choice.step
+    notes = [] if smaller < size else ["its factors hold no fewer numbers"]
+    notes += ["multiplied out at every call: saves parameters, not time"] if site.parameter else []
+    error = max(0.0, 1 - kept) ** 0.5
     return TruncatedLayer(
-        site.name, kind, shape, True, full, rank, kept, (1 - kept) ** 0.5, bound, choice.size, size, note
+        site.name, kind, shape, True, full, rank, kept, error, bound, cut.seen, size, smaller, "; ".join(notes)
     )

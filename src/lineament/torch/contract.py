@@ -1,0 +1,139 @@
+"""Inner products of derivatives over parameters, by the route that costs least.
+
+A layer with P positions contributes `Σ_{t,t'} ⟨a_t, a'_t'⟩⟨δ_t, δ'_t'⟩ = ⟨G, G'⟩` with `G = Σ_t δ_t a_tᵀ`. The left
+form, pairs of positions, costs P²(in + C²·out + C²) for a pair of examples with C outputs, the right one C²·in·out, and
+C·P·in·out for each example once.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from .derivatives import Derivative, Lookup, Outer
+
+Outputs = Literal["all", "diagonal", "mean"]
+_COLUMNS = 8192  # of a Jacobian in one product: sums of more products in single precision lose digits
+_PARTS = 4
+
+
+def by_pairs(derivative: Outer, outputs: Outputs, others: int) -> bool:
+    """Whether pairs of positions cost less than the sum over positions written out, against `others` examples."""
+    _, c, g, t, o = derivative.d.shape
+    i = derivative.fan_in
+    pairs = c * c if outputs == "all" else c
+    # What is done entry by entry moves memory, which takes some ten times as long as a multiplication in a product.
+    return t * t * g * (i + pairs * o + 10 * (pairs if outputs != "mean" else 1)) <= g * o * i * (
+        pairs + c * t / max(1, others)
+    )
+
+
+class Tile:
+    """A block of the kernel, (x, y, outputs, outputs) or less of it, that contributions are added to.
+
+    Sums are kept in double precision where the device has it: a contribution is rounded to its own size, not to that
+    of what was added before.
+    """
+
+    def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
+        self.outputs: Outputs = outputs
+        self.same, self.like = same, like
+        shape = {"all": (rows, columns, c, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
+        dtype = like.dtype if like.device.type == "mps" else torch.float64
+        self.sum = torch.zeros(shape, dtype=dtype, device=like.device)
+
+    def result(self) -> Tensor:
+        """The block in the dtype of the derivatives."""
+        return self.sum.to(self.like.dtype)
+
+    def add(self, p: Derivative, q: Derivative, others: int, memory: float) -> None:
+        """Add the inner products of two derivatives by one parameter."""
+        if isinstance(p, Outer) and isinstance(q, Outer):
+            if by_pairs(p, self.outputs, others):
+                self._pairs(p, q, memory)
+            else:
+                self._slices(p, q, memory)
+        elif isinstance(p, Lookup) and isinstance(q, Lookup):
+            self._lookups(p, q, memory)
+        else:
+            self.gram(p.dense(), q.dense())
+
+    def gram(self, J: Tensor, K: Tensor) -> None:
+        """Add inner products of (x, outputs, parameters) with (y, outputs, parameters)."""
+        for begin in range(0, J.shape[2], _COLUMNS):
+            left, right = J[:, :, begin : begin + _COLUMNS], K[:, :, begin : begin + _COLUMNS]
+            if self.outputs == "diagonal":
+                self.sum += (left.transpose(0, 1) @ right.permute(1, 2, 0)).permute(1, 2, 0)
+                continue
+            if self.outputs == "mean":  # the sum, which is divided once for all
+                self.sum += _product(left.flatten(1), right.flatten(1), self.same)
+                continue
+            product = _product(left.flatten(0, 1), right.flatten(0, 1), self.same)
+            self.sum += product.reshape(len(J), J.shape[1], len(K), K.shape[1]).transpose(1, 2)
+
+    def _slices(self, p: Outer, q: Outer, memory: float) -> None:
+        """By sums over positions, written out for some rows of the weight at a time."""
+        a, other = p.a, (q.a if p is not q else None)
+        b, c, g, _, o = p.d.shape
+        each = (b + len(q.d)) * c * g * p.fan_in * p.d.element_size()
+        step = max(1, min(o, int(memory / each), -(-_COLUMNS // (g * p.fan_in))))
+        for begin in range(0, o, step):
+            J = p.some(begin, begin + step, a).flatten(2)
+            K = J if other is None else q.some(begin, begin + step, other).flatten(2)
+            self.gram(J, K)
+
+    def _pairs(self, p: Outer, q: Outer, memory: float) -> None:
+        """By pairs of positions, for some examples at a time."""
+        a, other = p.a, q.a
+        for g in range(p.d.shape[2]):
+            self._meet(
+                lambda some, g=g: torch.einsum("xti,ysi->xtys", a[some, g], other[:, g]),
+                p.d[:, :, g],
+                q.d[:, :, g],
+                memory,
+            )
+
+    def _lookups(self, p: Lookup, q: Lookup, memory: float) -> None:
+        """By pairs of positions, which meet where they look up the same row, or by the rows that occur."""
+        occurring, places = torch.unique(torch.cat([p.index.flatten(), q.index.flatten()]), return_inverse=True)
+        (t, o), s = p.d.shape[2:], q.d.shape[2]
+        if t * s * (o + 10) <= len(occurring) * o:
+            self._meet(lambda some: (p.index[some][:, :, None, None] == q.index).to(p.d), p.d, q.d, memory)
+            return
+        mine, theirs = places[: p.index.numel()].view_as(p.index), places[p.index.numel() :].view_as(q.index)
+        J = replace(p, index=mine, rows=len(occurring)).dense()
+        self.gram(J, J if p is q else replace(q, index=theirs, rows=len(occurring)).dense())
+
+    def _meet(self, inner: Callable[[slice], Tensor], d: Tensor, other: Tensor, memory: float) -> None:
+        """`Σ_{t,s} inner_ts ⟨δ_t, δ'_s⟩` for δ (x, outputs, positions, out), some examples x at a time."""
+        c, t = d.shape[1:3]
+        y, _, s, _ = other.shape
+        pairs = {"all": c * c, "diagonal": c, "mean": 1}[self.outputs]
+        step = max(1, min(len(d), int(memory / (3 * y * t * s * (pairs + 1) * d.element_size()))))
+        for k in range(0, len(d), step):
+            some = slice(k, k + step)
+            weight, mine = inner(some), d[some]
+            if self.outputs == "all":
+                cross = torch.einsum("xcto,yeso->xctyes", mine, other)
+                self.sum[some] += cross.mul_(weight[:, None, :, :, None]).sum((2, 5)).transpose(1, 2)
+            elif self.outputs == "diagonal":
+                cross = torch.einsum("xcto,ycso->cxtys", mine, other)
+                self.sum[some] += cross.mul_(weight).sum((2, 4)).permute(1, 2, 0)
+            else:
+                cross = torch.einsum("xcto,ycso->xtys", mine, other)
+                self.sum[some] += cross.mul_(weight).sum((1, 3))
+
+
+def _product(A: Tensor, B: Tensor, same: bool) -> Tensor:
+    """`ABᵀ`; of a matrix with itself only the blocks below the diagonal are computed, and turned over."""
+    if not same or len(A) < 128:
+        return A @ B.T
+    out = A.new_empty(len(A), len(A))
+    cuts = [len(A) * k // _PARTS for k in range(_PARTS + 1)]
+    for k in range(_PARTS):
+        low, high = cuts[k], cuts[k + 1]
+        out[low:high, :high] = A[low:high] @ A[:high].T
+        out[:low, low:high] = out[low:high, :low].T
+    return out

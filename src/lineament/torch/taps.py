@@ -1,0 +1,231 @@
+"""Where the parameters of a model enter its forward pass, whatever module does it.
+
+Every call of a linear, convolutional, embedding or normalising function with a parameter is noted while the model runs,
+with the tensor z at which its derivatives are to be taken. So is a parameter that is added to or multiplied with
+something, or expanded to all examples, as position embeddings, class tokens and layer scales are.
+"""
+
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from .derivatives import Derivative, by_affine, by_convolution, by_copies, by_linear, by_lookup
+
+
+class Tap(NamedTuple):
+    """A place z, and what the derivatives by parameters are, given δ (examples, outputs, …) there.
+
+    `time_first` says that positions come before examples, as within attention.
+    """
+
+    z: Tensor
+    derivatives: Callable[[Tensor], dict[str, Derivative]]
+    time_first: bool = False
+
+    def apart(self, d: Tensor, n: int) -> Tensor:
+        """δ (outputs, as z) as (examples, outputs, …)."""
+        if self.time_first:
+            return d.reshape(len(d), -1, n, d.shape[-1]).permute(2, 0, 1, 3)
+        return (d if d.shape[1] == n else d.unflatten(1, (n, -1))).transpose(0, 1)
+
+
+class Taps(TorchFunctionMode):
+    """Notes where parameters enter; `found` has the places."""
+
+    def __init__(self, names: dict[nn.Parameter, str], examples: int) -> None:
+        super().__init__()
+        self.names, self.n = names, examples
+        self.found: list[Tap] = []
+        self.attending = False
+        self.views: dict[int, tuple[Tensor, str, nn.Parameter]] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run one function, and note it if it takes a parameter."""
+        kwargs = kwargs or {}
+        if func is functional.multi_head_attention_forward:
+            before, self.attending = self.attending, True
+            try:
+                with self:  # its projections are calls of their own
+                    return _ATTENTION(*args, **kwargs)
+            finally:
+                self.attending = before
+        rule = _RULES.get(func)
+        if rule is not None:
+            return rule(self, func, *args, **kwargs)
+        return func(*args, **kwargs)
+
+    def name(self, value: Any) -> str:
+        """The name of a parameter; empty for anything else."""
+        return self.names.get(value, "") if isinstance(value, nn.Parameter) else ""
+
+    def note(self, z: Any, derivatives: Callable[[Tensor], dict[str, Derivative]]) -> Any:
+        """Note a place if its derivative can be taken; what follows works on a copy, it may do so in place."""
+        if not isinstance(z, Tensor) or not z.requires_grad or z.ndim < 2:
+            return z
+        if len(z) % self.n and not (self.attending and z[..., 0].numel() % self.n == 0):
+            return z
+        self.found.append(Tap(z, derivatives, self.attending))
+        return z.clone()
+
+
+# Arguments are named as PyTorch names them: a model may give them by name.
+
+
+def _linear(taps: Taps, func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+    z = func(input, weight, bias)
+    names = taps.name(weight), taps.name(bias)
+    return taps.note(z, by_linear(_rows(input, taps), *names)) if any(names) else z
+
+
+def _addmm(taps: Taps, func: Any, input: Tensor, mat1: Tensor, mat2: Tensor, **rest: Any) -> Any:
+    z = func(input, mat1, mat2, **rest)
+    names = taps.name(mat2), taps.name(input)
+    return taps.note(z, by_linear(_rows(mat1, taps), *names, turned=True)) if any(names) and not rest else z
+
+
+def _matmul(taps: Taps, func: Any, input: Any, other: Any, **rest: Any) -> Any:
+    z = func(input, other, **rest)
+    name = taps.name(other)
+    return taps.note(z, by_linear(_rows(input, taps), name, "", turned=True)) if name and other.ndim == 2 else z
+
+
+def _convolution(
+    taps: Taps, func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    z = func(input, weight, bias, stride, padding, dilation, groups)
+    names = taps.name(weight), taps.name(bias)
+    if not any(names) or input.ndim != weight.ndim or len(input) != taps.n:
+        return z
+    return taps.note(z, by_convolution(input.detach(), weight.shape[2:], stride, padding, dilation, groups, *names))
+
+
+def _embedding(taps: Taps, func: Any, input: Tensor, weight: Tensor, padding_idx: int | None = None, *rest: Any,
+               **named: Any) -> Any:  # fmt: skip
+    z = func(input, weight, padding_idx, *rest, **named)
+    name = taps.name(weight)
+    if not name or not input.ndim:
+        return z
+    if len(input) == 1 < taps.n:  # the same rows for every example: give each its own
+        input, z = input.expand(taps.n, *input.shape[1:]), z.expand(taps.n, *z.shape[1:])
+    if len(input) != taps.n:
+        return z
+    skipped = None if padding_idx is None else padding_idx % len(weight)
+    return taps.note(z, by_lookup(input, len(weight), skipped, name))
+
+
+def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
+    """A function that normalises, then scales by `weight` and adds `bias`, arguments `place` and the next."""
+
+    def rule(taps: Taps, func: Any, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        z = func(input, *args, **kwargs)
+        given = [*args[place : place + 2], None, None][:2]
+        weight = kwargs.get("weight", given[0])
+        bias = kwargs.get("bias", given[1]) if func is not functional.rms_norm else None
+        names = taps.name(weight), taps.name(bias)
+        if not any(names) or len(input) != taps.n:
+            return z
+        held = [*args]
+        for j in (place, place + 1):
+            if j < len(held) and (j == place or func is not functional.rms_norm):
+                held[j] = None
+
+        def normal() -> Tensor:
+            with torch.no_grad():
+                return func(input.detach(), *held, **{k: v for k, v in kwargs.items() if k not in ("weight", "bias")})
+
+        size = weight.numel() if weight is not None else bias.numel()  # type: ignore[union-attr]
+        return taps.note(z, by_affine(normal, per_channel, size, *names))
+
+    return rule
+
+
+def _broadcast(taps: Taps, func: Any, input: Any, other: Any, **rest: Any) -> Any:
+    """A sum or product of a parameter with something: the parameter gets a copy for each example."""
+    for value, partner, first in ((input, other, True), (other, input, False)):
+        source = _source(taps, value)
+        if source is None or not isinstance(partner, Tensor) or _source(taps, partner) is not None:
+            continue
+        shape = _broadcast_shape(value, partner)
+        if not shape or shape[0] != taps.n or (value.ndim == len(shape) and value.shape[0] != 1):
+            continue
+        copies = value.expand(shape)
+        taps.found.append(Tap(copies, by_copies(value, *source)))
+        return func(copies, partner, **rest) if first else func(partner, copies, **rest)
+    return func(input, other, **rest)
+
+
+def _broadcast_shape(value: Tensor, partner: Tensor) -> tuple[int, ...]:
+    try:
+        return tuple(torch.broadcast_shapes(value.shape, partner.shape))
+    except RuntimeError:  # the function itself will say what is wrong
+        return ()
+
+
+def _expanded(taps: Taps, func: Any, value: Tensor, *sizes: Any) -> Any:
+    out = func(value, *sizes)
+    source = _source(taps, value)
+    if source is not None and out.ndim == value.ndim and out.shape[0] == taps.n and value.shape[0] == 1:
+        taps.found.append(Tap(out, by_copies(value, *source)))
+    return out
+
+
+def _viewed(taps: Taps, func: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+    out = func(value, *args, **kwargs)
+    source = _source(taps, value)
+    if source is not None and isinstance(out, Tensor):
+        taps.views[id(out)] = (out, *source)
+    return out
+
+
+def _source(taps: Taps, value: Any) -> tuple[str, nn.Parameter] | None:
+    """The parameter that a tensor is, or is a view of."""
+    if name := taps.name(value):
+        return name, value
+    held = taps.views.get(id(value))
+    return None if held is None or held[0] is not value else held[1:]
+
+
+def _rows(x: Tensor, taps: Taps) -> Tensor:
+    """Inputs of a dense layer as (examples, positions, in); examples and positions may have been flattened into one."""
+    x, n = x.detach(), taps.n
+    if taps.attending and x[..., 0].numel() % n == 0:
+        return x.reshape(-1, n, x.shape[-1]).transpose(0, 1)
+    return x.reshape(n, -1, x.shape[-1]) if x.shape[0] % n == 0 else x[:0]
+
+
+T = Tensor
+_RULES: dict[Any, Callable[..., Any]] = {
+    functional.linear: _linear,
+    torch.addmm: _addmm,
+    functional.embedding: _embedding,
+    functional.layer_norm: _normalisation(1, per_channel=False),
+    functional.rms_norm: _normalisation(1, per_channel=False),
+    functional.batch_norm: _normalisation(2, per_channel=True),
+    functional.instance_norm: _normalisation(2, per_channel=True),
+    functional.group_norm: _normalisation(1, per_channel=True),
+}
+
+
+def _all(rule: Callable[..., Any], functions: Iterable[Any]) -> None:
+    _RULES.update(dict.fromkeys(functions, rule))
+
+
+_all(_convolution, (torch.conv1d, torch.conv2d))
+_all(_matmul, (torch.matmul, T.matmul, T.__matmul__))
+_all(_broadcast, (torch.add, T.add, T.__add__, T.__radd__, torch.mul, T.mul, T.__mul__, T.__rmul__, T.sub, T.__sub__))
+_all(_expanded, (T.expand,))
+_all(_viewed, (T.reshape, T.view, T.unsqueeze, T.__getitem__, T.transpose, T.permute, T.flatten, T.squeeze, T.to))
+# The function itself, but for its first lines, which would hand it to this mode again.
+_ATTENTION = types.FunctionType(
+    functional.multi_head_attention_forward.__code__,
+    functional.multi_head_attention_forward.__globals__ | {"has_torch_function": lambda *_: False},
+    "multi_head_attention_forward",
+    functional.multi_head_attention_forward.__defaults__,
+)
+_ATTENTION.__kwdefaults__ = functional.multi_head_attention_forward.__kwdefaults__
