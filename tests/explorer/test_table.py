@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,19 @@ FOLLOWED = 1e-6
 """Where the path is integrated, page and package step at times of their own, each to a tolerance of 1e-8."""
 
 
+HELD_OUT = (
+    ", and the table is too short or too wide to hold rows out.",
+    ": lineament forecast holds rows out and tells by how much.",
+)
+
+
 def wanted(path, **options) -> dict:
     made = forecast_table(tables.read(path, options.pop("target", None)), **options)
-    return {**json.loads(forecast_json.to_json(made)), "sentences": list(forecast_words.sentences(made))}
+    # The page holds no rows out: it says what the package says of a fixed design, and where more is to be had.
+    stopping = made.stopping and (made.stopping.fixed_design or made.stopping)
+    told = forecast_words.sentences(replace(made, stopping=stopping))
+    told = [sentence.replace(*HELD_OUT) for sentence in told]
+    return {**json.loads(forecast_json.to_json(made)), "sentences": told}
 
 
 def found(site, text: str, **options) -> dict:

@@ -76,7 +76,7 @@ class Truncation:
         lines = [
             str(self.layers),
             f"parameters {self.parameters:,} → {self.truncated:,} ({share:.1%})",
-            f"outputs change by at most {self.bound:.1%} (a bound without data, were inputs isotropic)",
+            f"outputs change by {self.bound:.1%} or so were inputs isotropic (without data)",
         ]
         if self.estimated_error is not None:
             lines.append(f"outputs should change by {self.estimated_error:.1%} (from the calibration batches)")

@@ -63,12 +63,8 @@ function beyond(made) {
   return `${above} at the balanced optimum: the forecast ends there. Descent settles at a flatter, unbalanced optimum, ends in a cycle, or diverges; lineament forecast says which can be.`;
 }
 
-/** When to stop. The page holds no rows out: its test loss is that of new labels for the table's own inputs. */
+/** When to stop, by the theory of a fixed design: the page holds no rows out. */
 export function stop(made) {
-  return made.stopping ? `${advice(made)} The test loss here is for a fixed design (new labels of the same inputs), and too low on new rows where there are few for each column; lineament forecast holds rows out.` : advice(made);
-}
-
-function advice(made) {
   const found = made.stopping, steps = (time) => count(time / made.step_size);
   if (!found) return "When to stop cannot be told: too few examples are left over to estimate the noise.";
   if (found.best === Infinity) return "Train to the end: the expected test loss never rises.";
@@ -80,13 +76,19 @@ function advice(made) {
   return `Stop near step ${steps(found.best)} (within 5 % of best: ${steps(found.window[0])} ${end}): it saves ${percent(found.gain)} of the expected test loss at the end of training.`;
 }
 
+/** What the loss on new labels of the table's own inputs will be; empty where nothing is said on stopping. */
+function test_loss(made) {
+  if (!made.stopping) return "";
+  return `The test loss is expected to be ${three(made.stopping.least)} at best, ${three(made.stopping.final)} when everything is learnt, on new labels of the table's own inputs (a fixed design); on new rows it is higher: lineament forecast holds rows out and tells by how much.`;
+}
+
 export function step_size(made) {
   const share = Number((made.recommended_step_size / made.largest_stable_step_size).toPrecision(2));
   return `The largest stable step at the balanced optimum is ${three(made.largest_stable_step_size)}; recommended is ${three(made.recommended_step_size)}, ${share} of it, at which descent follows the forecast closely.`;
 }
 
 /** All that is to be said of a forecast. */
-export const sentences = (made) => [data, step_size, pace, first, order, stop].map((part) => part(made));
+export const sentences = (made) => [data, step_size, pace, first, order, stop, test_loss].map((part) => part(made)).filter((told) => told);
 
 /** What a reader should know about the data and the settings, in sentences. */
 export function notices(made) {
