@@ -43,7 +43,7 @@ def test_what_diverged_is_said():
 
 
 def test_runs_that_ran_out_of_steps_leave_it_undecided():
-    run = classification.Run(np.arange(2), np.ones((1, 1, 2, 3)), np.array([[0.5]]))
+    run = classification.Classifiers(np.arange(2), np.ones((1, 1, 2, 3)), np.array([[0.5]]))
     late = comparison(np.full((2, 4), 0.9))._replace(runs={3: run})
     assert "1 runs ran out of steps" in late.void
     assert all(check.void for check in classification.depth_checks(late))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lineament.claims.gissin import figure_5
-from lineament.claims.gissin.quadratic import VALUES, Run
+from lineament.claims.gissin.quadratic import VALUES, Descents
 
 
 def run(stop):
@@ -13,7 +13,7 @@ def run(stop):
     top = np.concatenate([VALUES * rise, np.full((51, 1), 0.1)], axis=1)
     top[40:45, 0] = 1.2
     error = np.linspace(1, 0, 51)[None]
-    return Run(np.arange(51.0), top[None], error, np.array([stop]), np.array([True]))
+    return Descents(np.arange(51.0), top[None], error, np.array([stop]), np.array([True]))
 
 
 def test_values_learnt_in_turn_have_no_overlap_and_an_overshoot_is_told():

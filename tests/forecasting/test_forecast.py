@@ -201,7 +201,7 @@ def test_one_layer_stops_as_the_theory_of_early_stopping_says():
     task = early_stopping.task(n * d, truth, np.zeros((2, 3)), d, noise)
     t = np.geomspace(1e-2, 1e4, 60)
     share = -np.expm1(-np.multiply.outer(t, d))
-    path = paths.Path(t, share, np.zeros(60), np.zeros(60))
+    path = paths.Progress(t, share, np.zeros(60), np.zeros(60))
     variance = np.full(3, 2 * noise / n)
     # Least squares sees, on average, the signal and the noise.
     found = stopping(path, np.sum(truth**2, axis=0) * d + variance, variance, 2 * noise, n)
@@ -449,7 +449,7 @@ def test_a_best_window_that_reaches_to_the_end_has_no_end():
     """The loss falls, and rises again by less than the window allows: any later time is as good."""
     time = np.arange(5.0)
     share = np.array([[0.0], [0.5], [0.9], [1.0], [1.0]])
-    path = paths.Path(time, share, np.zeros(5), np.zeros(5))
+    path = paths.Progress(time, share, np.zeros(5), np.zeros(5))
     seen, variance = np.array([2.0]), np.array([0.2])
     found = stopping(path, seen, variance, 3.0, 1000)
     assert found.best == 2.0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..evidence import Check, Verdict, at_most, judge
 from . import paths, words
 from .components import HALF
-from .paths import Path
+from .paths import Progress
 from .result import Forecast
 from .shown import Shown
 
@@ -156,7 +156,9 @@ def train(forecast: Forecast) -> Comparison:
     )  # fmt: skip
     seconds = clock.perf_counter() - begun
     with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges ends in infinities
-        measured = Path(forecast.step_size * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T))
+        measured = Progress(
+            forecast.step_size * at.astype(np.float64), *_read(forecast, run.end_to_end.values @ back.T)
+        )
     expected = np.interp(measured.time, forecast.time, forecast.loss)
     halfway = _halfway(forecast, measured)
     checks = _checks(forecast, measured.time, run.loss.values, halfway)
@@ -196,7 +198,7 @@ def _read(forecast: Forecast, maps: Array) -> tuple[Array, Array, Array]:
     return share, gap - np.sum((inside - s[:kept]) ** 2, axis=1), 0.5 * gap
 
 
-def _halfway(forecast: Forecast, measured: Path) -> tuple[Halfway, ...]:
+def _halfway(forecast: Forecast, measured: Progress) -> tuple[Halfway, ...]:
     when = paths.first_passage(measured, HALF) / forecast.step_size
     return tuple(
         Halfway(component.number, forecast.step_of(component.half), float(when[component.number - 1]))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from lineament.theory import phases
 
 from .moments import Moments
-from .paths import DONE, MATTERS, Path, first_passage
+from .paths import DONE, MATTERS, Progress, first_passage
 from .result import Component, Phase
 from .task import Modes, strengths
 
@@ -22,7 +22,7 @@ NAMED = 3
 
 
 def components(
-    moments: Moments, path: Path, V: Array, d: Array, target: Array, modes: Modes | None
+    moments: Moments, path: Progress, V: Array, d: Array, target: Array, modes: Modes | None
 ) -> tuple[Component, ...]:
     """Every component, or every mode of the target where inputs are whitened.
 

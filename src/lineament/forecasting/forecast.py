@@ -170,7 +170,7 @@ def _settings(depth: int, start_scale: float, step_size: float | None, steps: in
     )
 
 
-def _path(task: Task, W0: Array, asked: _Settings, *, until: float | None, longest: float) -> paths.Path:
+def _path(task: Task, W0: Array, asked: _Settings, *, until: float | None, longest: float) -> paths.Progress:
     limits: dict[str, Any] = {"until": until, "enough": ENOUGH, "longest": longest}
     if task.modes is not None:
         return paths.whitened(asked.start_scale, strengths(task.modes), asked.depth, **limits)
@@ -207,7 +207,7 @@ def _orthonormal(shape: tuple[int, int], seed: int) -> Array:
 
 
 def _stopping(
-    moments: Moments, path: paths.Path, task: Task, W0: Array, asked: _Settings, seed: int
+    moments: Moments, path: paths.Progress, task: Task, W0: Array, asked: _Settings, seed: int
 ) -> Stopping | None:
     """When to stop, where there are examples left over to estimate the noise from."""
     fixed = _fixed_design(moments, path, task)
@@ -218,7 +218,7 @@ def _stopping(
     return fixed if found is None else on_new_rows(path.time, fixed, found)
 
 
-def _fixed_design(moments: Moments, path: paths.Path, task: Task) -> Stopping | None:
+def _fixed_design(moments: Moments, path: paths.Progress, task: Task) -> Stopping | None:
     """When to stop where new rows have the inputs of the table."""
     d, target = task.d, task.target
     freedom = moments.rows - 1 - len(d)

@@ -43,7 +43,7 @@ POINTS = 400
 """Times at which a closed form is evaluated."""
 
 
-class Path(NamedTuple):
+class Progress(NamedTuple):
     """What of every component is learnt at the times of a run.
 
     Attributes:
@@ -60,14 +60,14 @@ class Path(NamedTuple):
 
 
 def shares(W: Array, target: Array, d: Array) -> tuple[Array, Array, Array]:
-    """Share, spill and loss left of maps (…, outputs, component), as in `Path`."""
+    """Share, spill and loss left of maps (…, outputs, component), as in `Progress`."""
     size = np.sum(target**2, axis=0)
     share = np.where(size > 0, np.sum(W * target, axis=-2) / np.where(size > 0, size, 1.0), 0.0)
     spill = np.sum((W - share[..., None, :] * target) ** 2, axis=-2) @ d
     return share, spill, 0.5 * np.sum((W - target) ** 2, axis=-2) @ d
 
 
-def first_passage(path: Path, fraction: float) -> Array:
+def first_passage(path: Progress, fraction: float) -> Array:
     """When each component first passes a fraction of its final value, (component,); infinity if not on this path."""
     passed = path.share >= fraction
     i = np.argmax(passed, axis=0)
@@ -80,7 +80,7 @@ def first_passage(path: Path, fraction: float) -> Array:
     return np.where(passed.any(axis=0), time, np.inf)
 
 
-def one_layer(W0: Array, target: Array, d: Array, *, until: float | None, enough: float, longest: float) -> Path:
+def one_layer(W0: Array, target: Array, d: Array, *, until: float | None, enough: float, longest: float) -> Progress:
     """The path of one layer, `w_j(t) = w*_j + (w_j(0) − w*_j) e^{−d_j t}`; arguments as in :func:`deep`."""
     gap = np.sum((W0 - target) ** 2, axis=0) * d
 
@@ -95,12 +95,12 @@ def one_layer(W0: Array, target: Array, d: Array, *, until: float | None, enough
     t = np.append(0.0, np.geomspace(min(1e-2 / d.max(), end / POINTS), end, POINTS))
     decay = np.exp(-np.multiply.outer(t, d))
     spill0 = np.sum((W0 - share0 * target) ** 2, axis=0) * d
-    return Path(t, 1 - (1 - share0) * decay, decay**2 @ spill0, left(t))
+    return Progress(t, 1 - (1 - share0) * decay, decay**2 @ spill0, left(t))
 
 
 def whitened(
     start: float, strengths: Array, depth: int, *, until: float | None, enough: float, longest: float
-) -> Path:
+) -> Progress:
     """The path of the modes of whitened inputs, from a start in their directions.
 
     Args:
@@ -126,12 +126,12 @@ def whitened(
     rises = np.ravel(rises)[np.isfinite(np.ravel(rises))] / clock
     t = np.unique(np.concatenate([np.linspace(0, end, POINTS), rises[rises < end]]))
     share = modes.trajectory(clock * t[:, None], strengths, start, depth) / strengths
-    return Path(t, share, np.zeros(len(t)), left(t))
+    return Progress(t, share, np.zeros(len(t)), left(t))
 
 
 def deep(
     W0: Array, target: Array, d: Array, depth: int, *, until: float | None, enough: float, longest: float
-) -> Path:
+) -> Progress:
     """Follow equation (3) of Cohen & Razin in principal components.
 
     Args:
@@ -162,7 +162,7 @@ def deep(
     pace = float(np.abs(velocity(0.0, W0.ravel())).max())
     first = FINE * float(np.abs(W0).max()) / pace if pace > 0 else inf
     records = follow(solver, look, heavy, FINE, first, None if until else ahead, tried)
-    return Path(*map(np.asarray, zip(*records, strict=True)))
+    return Progress(*map(np.asarray, zip(*records, strict=True)))
 
 
 def deep_at(W0: Array, target: Array, d: Array, depth: int, times: Array, work: float) -> Array | None:

@@ -21,7 +21,7 @@ AFTER = 1e-10
 
 
 class Moment(NamedTuple):
-    """A path at one time; the fields are those of `paths.Path`."""
+    """A path at one time; the fields are those of `paths.Progress`."""
 
     time: float
     share: Array

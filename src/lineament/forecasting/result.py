@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from . import words
 from .moments import Moments
-from .paths import Path
+from .paths import Progress
 from .premises import Premise
 from .shown import Shown
 from .stopping import Stopping
@@ -105,7 +105,7 @@ class Forecast(Shown):
     variances: Array
     target: Array
     W0: Array
-    path: Path
+    path: Progress
     floor: float
     components: tuple[Component, ...]
     phases: tuple[Phase, ...]

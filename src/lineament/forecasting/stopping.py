@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .held_out import HeldOut
-from .paths import Path
+from .paths import Progress
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Stopping:
         return 1 - self.least / self.final if self.final > 0 else 0.0
 
 
-def stopping(path: Path, seen: Array, variance: Array, noise: float, n: int) -> Stopping:
+def stopping(path: Progress, seen: Array, variance: Array, noise: float, n: int) -> Stopping:
     """The expected test loss along a path.
 
     Args:

@@ -44,7 +44,7 @@ from ..core.arguments import Array
 from .integration import FINEST
 
 
-class Path(NamedTuple):
+class Layers(NamedTuple):
     """The layers along the slow flow: W1 ``(T, h, d)`` and W2 ``(T, k, h)``."""
 
     W1: Array
@@ -65,7 +65,7 @@ class Line(NamedTuple):
     rates: Array
 
 
-def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol: float = 1e-9) -> Path:
+def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol: float = 1e-9) -> Layers:
     """Follow R downhill along the interpolators, by SciPy's integrator.
 
     Args:
@@ -97,7 +97,7 @@ def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol:
         if not solution.success:
             raise RuntimeError(f"the slow flow could not be followed to t = {times[-1]:.6g}: {solution.message}")
         states = solution.y
-    return Path(states[:cut].T.reshape(-1, *A.shape), states[cut:].T.reshape(-1, *B.shape))
+    return Layers(states[:cut].T.reshape(-1, *A.shape), states[cut:].T.reshape(-1, *B.shape))
 
 
 def line(beta: ArrayLike, S: ArrayLike) -> Line:

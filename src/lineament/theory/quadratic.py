@@ -29,7 +29,7 @@ LONGEST = 1e6  # of times × values that an explicit integrator can follow, in a
 PRINTED_BIAS_RATE = 1.0  # c, by Appendix F.2.2
 
 
-class Course(NamedTuple):
+class Trajectory(NamedTuple):
     """Singular values (time, mode) and bias (time,)."""
 
     values: Array
@@ -44,7 +44,7 @@ def trajectory(
     bias: float | None = None,
     bias_target: float = 0.0,
     bias_rate: float = BIAS_RATE,
-) -> Course:
+) -> Trajectory:
     """Solve the coupled modes, in log σ so that small values keep their relative precision.
 
     Args:
@@ -84,4 +84,4 @@ def trajectory(
         )
     if not solution.success:
         raise RuntimeError(f"the coupled modes could not be solved: {solution.message}")
-    return Course(np.exp(solution.y[:-1].T), bias_target - solution.y[-1])
+    return Trajectory(np.exp(solution.y[:-1].T), bias_target - solution.y[-1])

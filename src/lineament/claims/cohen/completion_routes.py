@@ -23,7 +23,7 @@ VANISHING = {2: 2e10, 3: 1e9}
 LAYERS = train.Record("layers", lambda model, problem, layers: jnp.stack(layers), ("layer", "row", "column"))
 
 
-class Path(NamedTuple):
+class Route(NamedTuple):
     """One flow: its start, the task's sign, and the map with its loss at recorded times."""
 
     depth: int
@@ -53,7 +53,7 @@ def _problem(d: int, sign: two_by_two.Sign) -> problems.Completion:
     return problems.completion(rows, columns, values[rows, columns], (d, d))
 
 
-def by_flow(rng: np.random.Generator, d: int, n: int, count: int, key: jax.Array) -> list[Path]:
+def by_flow(rng: np.random.Generator, d: int, n: int, count: int, key: jax.Array) -> list[Route]:
     """Follow the flow of balanced networks on both tasks; the last quarter starts with the wrong sign."""
     model = models.DeepLinear((d,) * (n + 1))
     signs: list[two_by_two.Sign] = [1 if member % 2 == 0 else -1 for member in range(count)]
@@ -73,7 +73,7 @@ def by_flow(rng: np.random.Generator, d: int, n: int, count: int, key: jax.Array
     known = np.logical_and.accumulate(values[..., -1] > 1e-6 * values[..., 0], axis=1)
     kept = np.all((sign == sign[:, :1]) | ~known, axis=1)
     return [
-        Path(n, signs[i], maps[i], times, run.end_to_end.values[i], run.loss.values[i], bool(kept[i]))
+        Route(n, signs[i], maps[i], times, run.end_to_end.values[i], run.loss.values[i], bool(kept[i]))
         for i in range(count)
     ]
 
@@ -91,16 +91,16 @@ def _late_times(d: int, n: int) -> np.ndarray:
     return (d * d - 1) * np.r_[0, np.geomspace(1e-2, VANISHING[n], 160)]
 
 
-def in_logarithms(rng: np.random.Generator, d: int, n: int, sign: two_by_two.Sign) -> Path:
+def in_logarithms(rng: np.random.Generator, d: int, n: int, sign: two_by_two.Sign) -> Route:
     """One flow of singular values and vectors until the loss is below 1e-8."""
     observed, values = two_by_two.completion(d, sign)
     m, start, times = d * d - 1, _away_from_crossings(rng, d, sign), _late_times(d, n)
     flow = singular_flow(times, start, lambda W: np.where(observed, W - values, 0) / m, n, rtol=1e-7, atol=1e-9)
     kept = bool(np.all(flow.sign_and_log_det[0] == sign))
-    return Path(n, sign, start, times, flow.W, two_by_two.loss(flow.W, sign), kept)
+    return Route(n, sign, start, times, flow.W, two_by_two.loss(flow.W, sign), kept)
 
 
-def by_stiff_solver(rng: np.random.Generator, d: int, n: int, sign: two_by_two.Sign) -> Path:
+def by_stiff_solver(rng: np.random.Generator, d: int, n: int, sign: two_by_two.Sign) -> Route:
     """One flow of layers in float64, each along its own gradient, by a stiff solver until the loss is below 1e-8."""
     observed, values = two_by_two.completion(d, sign)
     m, start, times = d * d - 1, _away_from_crossings(rng, d, sign), _late_times(d, n)
@@ -121,12 +121,12 @@ def by_stiff_solver(rng: np.random.Generator, d: int, n: int, sign: two_by_two.S
     layers = run.y.T.reshape(-1, n, d, d)
     W = np.stack([layers_theory.product(list(split)) for split in layers])
     kept = bool(np.all(np.prod(np.sign(np.linalg.det(layers)), axis=1) == sign)) and run.success
-    return Path(n, sign, start, times, W, two_by_two.loss(W, sign), kept)
+    return Route(n, sign, start, times, W, two_by_two.loss(W, sign), kept)
 
 
 def in_extended_precision(
     rng: np.random.Generator, d: int, n: int, sign: two_by_two.Sign, until: float
-) -> tuple[Path, float]:
+) -> tuple[Route, float]:
     """One flow of layers with 77 digits, and how far its log σ_min is from that of the flow in logarithms."""
     observed, values = two_by_two.completion(d, sign)
     m, start = d * d - 1, _away_from_crossings(rng, d, sign)
@@ -139,4 +139,4 @@ def in_extended_precision(
     signs, log_det = run.sign_and_log_det
     log_others = np.log(np.linalg.svd(run.maps, compute_uv=False)[:, :-1]).sum(axis=1)
     gap = np.abs(log_det - log_others - flow.log_s.min(axis=1)).max()
-    return Path(n, sign, start, times, run.maps, two_by_two.loss(run.maps, sign), bool((signs == sign).all())), gap
+    return Route(n, sign, start, times, run.maps, two_by_two.loss(run.maps, sign), bool((signs == sign).all())), gap

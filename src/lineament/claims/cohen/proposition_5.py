@@ -11,7 +11,7 @@ from ...theory import two_by_two
 from ...theory.singular_flow import singular_flow
 from ..instances import generator, slope
 from ..sizes import sizes
-from .completion_routes import Path, by_flow, by_stiff_solver, in_extended_precision, in_logarithms
+from .completion_routes import Route, by_flow, by_stiff_solver, in_extended_precision, in_logarithms
 
 NORMS: tuple[two_by_two.Norm, ...] = ("spectral", "frobenius", "nuclear")
 DEPTHS = (2, 3)
@@ -112,7 +112,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def _slopes(paths: list[Path], route: str) -> list[Check]:
+def _slopes(paths: list[Route], route: str) -> list[Check]:
     """The least and the largest slope of a norm against the loss, late."""
     slopes = [_slope(path, norm) for path in paths for norm in NORMS]
     return [
@@ -122,7 +122,7 @@ def _slopes(paths: list[Path], route: str) -> list[Check]:
     ]  # fmt: skip
 
 
-def _numbers(wrong: list[Path], logarithms: list[Path], extended: list[tuple[Path, float]]) -> dict[str, float]:
+def _numbers(wrong: list[Route], logarithms: list[Route], extended: list[tuple[Route, float]]) -> dict[str, float]:
     return {
         "largest nuclear norm reached from starts of the wrong sign": max(
             float(two_by_two.size(path.W[-1], "nuclear")) for path in wrong
@@ -135,11 +135,11 @@ def _numbers(wrong: list[Path], logarithms: list[Path], extended: list[tuple[Pat
     }
 
 
-def _agrees(path: Path) -> bool:
+def _agrees(path: Route) -> bool:
     return np.linalg.det(path.start) * path.sign > 0
 
 
-def _refused(path: Path) -> bool:
+def _refused(path: Route) -> bool:
     try:
         path.excess("spectral")
     except ValueError:
@@ -147,7 +147,7 @@ def _refused(path: Path) -> bool:
     return False
 
 
-def _gap(path: Path) -> float:
+def _gap(path: Route) -> float:
     """How far the flow of the layers is from that of the singular values."""
     observed, values = two_by_two.completion(path.start.shape[0], path.sign)
     m = observed.size - 1
@@ -155,19 +155,19 @@ def _gap(path: Path) -> float:
     return float(np.max(np.linalg.norm(path.W - maps, axis=(1, 2)) / np.linalg.norm(maps, axis=(1, 2))))
 
 
-def _slope(path: Path, norm: two_by_two.Norm) -> float:
+def _slope(path: Route, norm: two_by_two.Norm) -> float:
     late = (path.loss > LATE[0]) & (path.loss < LATE[1])
     return slope(path.loss[late], two_by_two.size(path.W[late], norm))[0]
 
 
-def _figure(right: list[Path], wrong: list[Path], logarithms: list[Path], stiff: list[Path]) -> fig.Figure:
+def _figure(right: list[Route], wrong: list[Route], logarithms: list[Route], stiff: list[Route]) -> fig.Figure:
     """Norm against loss for the layers, for the singular values, and for starts of the wrong sign."""
 
     def bound(d: int, least: float) -> fig.Mark:
         losses = np.geomspace(least, 0.03, 100)
         return fig.theory(losses, two_by_two.norm_bound(np.eye(d), losses), "bound")
 
-    def drawn(paths: list[Path], group: int, label: str) -> list[fig.Mark]:
+    def drawn(paths: list[Route], group: int, label: str) -> list[fig.Mark]:
         return [
             fig.measured(path.loss, two_by_two.size(path.W, "spectral"), label if i == 0 else "", group)
             for i, path in enumerate(paths)
@@ -176,7 +176,7 @@ def _figure(right: list[Path], wrong: list[Path], logarithms: list[Path], stiff:
     def panel(marks: list[fig.Mark], title: str, top: float) -> fig.Panel:
         return fig.Panel(tuple(marks), "loss ℓ", "spectral norm", title, "log", "log", y_limits=(0.1, top))
 
-    def of(paths: list[Path], d: int, n: int | None = None) -> list[Path]:
+    def of(paths: list[Route], d: int, n: int | None = None) -> list[Route]:
         return [path for path in paths if path.W.shape[-1] == d and n in (None, path.depth)][:4]
 
     early = [mark for group, n in enumerate(DEPTHS) for mark in drawn(of(right, 2, n), group, f"n = {n}")]

@@ -42,7 +42,7 @@ class Settings(NamedTuple):
     condition: float = 30.0
 
 
-class Runs(NamedTuple):
+class Paces(NamedTuple):
     """All runs of one network. A pace is the least of measured over guaranteed decay of ln(φ − φ*) along a run.
 
     Attributes:
@@ -133,7 +133,7 @@ def _first_broken(multiples: tuple[float, ...], paces: np.ndarray) -> float:
     return float(min(np.array(multiples)[paces < 1], default=np.inf))
 
 
-def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings) -> Runs:
+def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings) -> Paces:
     """Draw, search and train all instances of one network as one ensemble."""
     easy = [_easy(rng, widths, unbalanced=i % 2 == 1) for i in range(settings.easy)]
     hard = [_instance(rng, hard_instances.random_shape(rng, widths, settings.condition), widths)
@@ -155,7 +155,7 @@ def _runs(rng: np.random.Generator, widths: tuple[int, ...], settings: Settings)
         share = run.loss.values / run.loss.values[:, :1]
     pace, (a, b) = _least_pace(share, rate, at), (len(admitted), len(admitted) + len(controls))
     last = np.array([np.flatnonzero(row > 1e-9)[-1] for row in share[:a]])
-    return Runs(
+    return Paces(
         widths,
         sum(i.certificate.holds for i in admitted),
         pace[:a],
@@ -197,7 +197,7 @@ def _least_pace(share: np.ndarray, rate: np.ndarray, at: np.ndarray) -> np.ndarr
     return np.where(np.isfinite(share).all(axis=1), np.maximum(pace, -1.0), -1.0)
 
 
-def _figure(runs: list[Runs], settings: Settings) -> fig.Figure:
+def _figure(runs: list[Paces], settings: Settings) -> fig.Figure:
     """Easy runs against the bound, looseness, and what comes beyond the assumptions."""
     curves = [
         fig.measured(x, np.maximum(y, 1e-9), f"{run.widths}" if i == 0 else "", group)

@@ -63,7 +63,7 @@ class Tasks(NamedTuple):
         return self.counts == self.counts.max()
 
 
-class Runs(NamedTuple):
+class Completions(NamedTuple):
     """What was recorded: the component norms (task, step, component), and errors relative to the truths."""
 
     steps: np.ndarray
@@ -89,7 +89,7 @@ def tensor_tasks(truths: list[tuple[int, np.ndarray]], counts: tuple[int, ...], 
 
 def complete(
     model: models.CP | models.TreeTensor, tasks: Tasks, key: jax.Array, settings: Settings, norms: train.Record
-) -> Runs:
+) -> Completions:
     """Train all tasks by normalised descent, as one program. A small start means tiny gradients, so eps is small."""
     scale = jnp.where(tasks.small, *settings.start_scales)
     start = ensembles.ensemble(
@@ -102,7 +102,7 @@ def complete(
     last = jax.jit(jax.vmap(model.end_to_end))(run.final.stacked)
     last = np.reshape(last, tasks.truths.shape)
     error = np.linalg.norm(last - tasks.truths, axis=1)
-    return Runs(run.step.values, run.norms.values, last, error, run.loss.values[:, -1])
+    return Completions(run.step.values, run.norms.values, last, error, run.loss.values[:, -1])
 
 
 def overlap(norms: np.ndarray, rank: int) -> tuple[float, float]:
@@ -119,14 +119,14 @@ def overlap(norms: np.ndarray, rank: int) -> tuple[float, float]:
     return float(np.mean(coming)), float(np.max(jumps))
 
 
-def _overlaps(run: Runs, tasks: Tasks, chosen: np.ndarray) -> tuple[float, float]:
+def _overlaps(run: Completions, tasks: Tasks, chosen: np.ndarray) -> tuple[float, float]:
     """The medians of both numbers over those tasks whose truth has more than one component."""
     pairs = [overlap(run.norms[i], tasks.ranks[i]) for i in np.flatnonzero(chosen & (tasks.ranks > 1))]
     coming, jump = np.median(pairs, axis=0)
     return float(coming), float(jump)
 
 
-def checks(run: Runs, tasks: Tasks, ranks: np.ndarray, rank: str) -> list[Check]:
+def checks(run: Completions, tasks: Tasks, ranks: np.ndarray, rank: str) -> list[Check]:
     """One by one, to the truth, at its rank; from a large start at a higher one."""
     small, large = tasks.most & tasks.small, tasks.most & ~tasks.small
     coming, jump = _overlaps(run, tasks, small)
@@ -146,7 +146,7 @@ def checks(run: Runs, tasks: Tasks, ranks: np.ndarray, rank: str) -> list[Check]
     ]  # fmt: skip
 
 
-def numbers(run: Runs, tasks: Tasks, ranks: np.ndarray, rank: str) -> dict[str, float]:
+def numbers(run: Completions, tasks: Tasks, ranks: np.ndarray, rank: str) -> dict[str, float]:
     """Ranks for each rank of the truth, and what the large start gave."""
     small, large = tasks.most & tasks.small, tasks.most & ~tasks.small
     medians = {
@@ -161,7 +161,7 @@ def numbers(run: Runs, tasks: Tasks, ranks: np.ndarray, rank: str) -> dict[str, 
     }
 
 
-def figure(run: Runs, tasks: Tasks, starts: tuple[float, float], label: str, caption: str) -> fig.Figure:
+def figure(run: Completions, tasks: Tasks, starts: tuple[float, float], label: str, caption: str) -> fig.Figure:
     """Component norms from a small and a large start, and the error against the number of entries."""
     highest = tasks.most & (tasks.ranks == tasks.ranks.max())
     panels = [
@@ -172,7 +172,7 @@ def figure(run: Runs, tasks: Tasks, starts: tuple[float, float], label: str, cap
     return fig.Figure((*panels, _recovery_panel(run, tasks)), caption, 3)
 
 
-def _norms_panel(run: Runs, task: int, label: str, title: str) -> fig.Panel:
+def _norms_panel(run: Completions, task: int, label: str, title: str) -> fig.Panel:
     norms = run.norms[task]
     # The axis ends a little after the last change: once a run has ended, its last values are held.
     changed = np.flatnonzero(np.abs(np.diff(norms, axis=0)).max(axis=1) > 0)
@@ -181,7 +181,7 @@ def _norms_panel(run: Runs, task: int, label: str, title: str) -> fig.Panel:
     return fig.Panel(marks, "step", label, title)
 
 
-def _recovery_panel(run: Runs, tasks: Tasks) -> fig.Panel:
+def _recovery_panel(run: Completions, tasks: Tasks) -> fig.Panel:
     marks, counts = [], np.unique(tasks.counts)
     for group, rank in enumerate(np.unique(tasks.ranks)):
         of_rank = tasks.ranks == rank

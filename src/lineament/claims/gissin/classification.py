@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     steps: int
 
 
-class Run(NamedTuple):
+class Classifiers(NamedTuple):
     """Runs of one depth.
 
     Attributes:
@@ -75,7 +75,7 @@ def descend(
     y: np.ndarray,
     settings: Settings,
     key: jax.Array,
-) -> Run:
+) -> Classifiers:
     """Train by gradient descent, every scale and repeat as one program, until the loss is below 0.01.
 
     The data of a repeat are the same at every scale, and so is its key. Single precision is that of the authors.
@@ -97,13 +97,15 @@ def descend(
         on_divergence="keep",
     )
     shape, weights = (len(settings.start_scales), settings.repeats), run.weights.values
-    return Run(run.step.values, weights.reshape(*shape, *weights.shape[1:]), run.loss.values[:, -1].reshape(shape))
+    return Classifiers(
+        run.step.values, weights.reshape(*shape, *weights.shape[1:]), run.loss.values[:, -1].reshape(shape)
+    )
 
 
 class Comparison(NamedTuple):
     """Runs by depth, their correlations with the truth (scale, repeat), and that of the max-margin separator."""
 
-    runs: dict[int, Run]
+    runs: dict[int, Classifiers]
     correlations: dict[int, np.ndarray]
     margin: np.ndarray
 

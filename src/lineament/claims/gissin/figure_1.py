@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     convolutional: classification.Settings
 
 
-class Curves(NamedTuple):
+class Rising(NamedTuple):
     """Values along training (repeat, record, value), largest first, their goals, and the share that is learnt."""
 
     name: str
@@ -90,31 +90,31 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def _sensing(settings: sensing.Settings, key: jax.Array) -> Curves:
+def _sensing(settings: sensing.Settings, key: jax.Array) -> Rising:
     data = sensing.measurements(generator(key), settings, settings.measurements[0])
     run = sensing.descend(data, settings.depths[0], settings, key)
-    return Curves("sensing, N = 4", run.steps, run.top, sensing.VALUES, 0.5)
+    return Rising("sensing, N = 4", run.steps, run.top, sensing.VALUES, 0.5)
 
 
-def _quadratic(settings: quadratic.Settings, key: jax.Array) -> Curves:
+def _quadratic(settings: quadratic.Settings, key: jax.Array) -> Rising:
     run = quadratic.descend(generator(key), settings, settings.examples[0], True)
     steps = run.time / 16 / settings.step_size
-    return Curves("quadratic network", steps, run.top, quadratic.VALUES, 0.5)
+    return Rising("quadratic network", steps, run.top, quadratic.VALUES, 0.5)
 
 
-def _diagonal(settings: classification.Settings, key: jax.Array) -> Curves:
+def _diagonal(settings: classification.Settings, key: jax.Array) -> Rising:
     X, y = classification.examples(generator(key), classification.sparse_truth(), settings.repeats)
     run = classification.descend(*classification.diagonal(settings.depths[0]), X, y, settings, key)
-    return Curves("diagonal, N = 3", run.steps, _ordered(np.abs(run.weights[0])), np.ones(4), 1.0)
+    return Rising("diagonal, N = 3", run.steps, _ordered(np.abs(run.weights[0])), np.ones(4), 1.0)
 
 
-def _convolutional(settings: classification.Settings, key: jax.Array) -> Curves:
+def _convolutional(settings: classification.Settings, key: jax.Array) -> Rising:
     X, y = classification.examples(generator(key), classification.low_frequencies(), settings.repeats)
     run = classification.descend(*classification.circular(settings.depths[0]), X, y, settings, key)
     amplitudes = _ordered(np.abs(np.fft.rfft(run.weights[0])))
     # A wave of amplitude |σ̂| is a vector of norm |σ̂|√(2/d).
     unit = np.full(4, np.sqrt(classification.INPUTS / 2))
-    return Curves("convolutional, N = 3", run.steps, amplitudes, unit, 1.0)
+    return Rising("convolutional, N = 3", run.steps, amplitudes, unit, 1.0)
 
 
 def _ordered(paths: np.ndarray) -> np.ndarray:
@@ -127,7 +127,7 @@ def _in_turn(name: str, overlap: np.ndarray) -> Check:
     return at_most(f"{name}: share of the next value", np.nanmedian(overlap), 0.25, "Definition 1: s below ¼")
 
 
-def _sparse(curves: Curves) -> Check:
+def _sparse(curves: Rising) -> Check:
     fifth = np.nanmedian(curves.values[:, -1, 4] / curves.values[:, -1, 0])
     return at_most(
         f"{curves.name}: fifth value over the first at the end", fifth, 0.1, "our reading of “sparse”: a tenth"
@@ -156,7 +156,7 @@ def _protocol(settings: Settings) -> dict[str, str]:
     }
 
 
-def _figure(panels: tuple[Curves, ...]) -> fig.Figure:
+def _figure(panels: tuple[Rising, ...]) -> fig.Figure:
     drawn, fifth = [], []
     for curves in panels:
         path = curves.values[0]

@@ -11,9 +11,9 @@ from ...theory import modes, units
 from ..instances import generator
 from ..sizes import sizes
 from .readings import crossing
-from .sensing import FULL, QUICK, VALUES, Run, Settings, descend, measurements
+from .sensing import FULL, QUICK, VALUES, Sensed, Settings, descend, measurements
 
-Runs = dict[tuple[int, int], Run]  # by depth and number of measurements
+Runs = dict[tuple[int, int], Sensed]  # by depth and number of measurements
 
 
 @sizes(quick=QUICK, full=FULL)
@@ -54,7 +54,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )
 
 
-def _fifth(run: Run) -> float:
+def _fifth(run: Sensed) -> float:
     """The fifth singular value over the first at the end, in the middle run."""
     return float(np.median(run.top[:, -1, 4] / run.top[:, -1, 0]))
 
@@ -88,7 +88,7 @@ def _recovery(runs: Runs, errors: dict[tuple[int, int], float], settings: Settin
     return checks
 
 
-def _lateness(run: Run, depth: int, settings: Settings) -> np.ndarray:
+def _lateness(run: Sensed, depth: int, settings: Settings) -> np.ndarray:
     """The half-rise time of each mode over that of the closed solution from σ0 (repeat, mode)."""
     half = modes.time_to(VALUES / 2, VALUES, settings.start_scale, depth)
     forecast = units.steps(half, settings.step_size, depth, loss="mse")

@@ -10,7 +10,7 @@ from ...evidence import figure as fig
 from ...theory import quadratic as coupled_modes
 from ..instances import generator
 from ..sizes import sizes
-from .quadratic import VALUES, Run, Settings, descend
+from .quadratic import VALUES, Descents, Settings, descend
 from .readings import crossing, overlaps
 
 RECOVERED = 0.01  # of ‖W*ᵀW*‖²; the least value has 4.4 % of it, as in Figure 4
@@ -81,12 +81,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def run_end(run: Run) -> np.ndarray:
+def run_end(run: Descents) -> np.ndarray:
     """The last record of every member."""
     return np.full(len(run.top), run.top.shape[1] - 1)
 
 
-def _read(run: Run, record: np.ndarray) -> Reading:
+def _read(run: Descents, record: np.ndarray) -> Reading:
     """Read a panel's runs off up to one record for each member."""
     tops = [top[: last + 1] for top, last in zip(run.top, record, strict=True)]
     return Reading(
@@ -98,7 +98,7 @@ def _read(run: Run, record: np.ndarray) -> Reading:
     )
 
 
-def _in_turn(stopped: dict[tuple[int, bool], Reading], settings: Settings, free: Run) -> list[Check]:
+def _in_turn(stopped: dict[tuple[int, bool], Reading], settings: Settings, free: Descents) -> list[Check]:
     """On the large set: with a bias in turn, without one together and with overshoot."""
     large = settings.examples[0]
     together, in_turn = stopped[large, False], stopped[large, True]
@@ -118,7 +118,7 @@ def _in_turn(stopped: dict[tuple[int, bool], Reading], settings: Settings, free:
 
 
 def _low_rank(
-    stopped: dict[tuple[int, bool], Reading], further: dict[bool, Reading], settings: Settings, biased: Run
+    stopped: dict[tuple[int, bool], Reading], further: dict[bool, Reading], settings: Settings, biased: Descents
 ) -> list[Check]:
     """On the small set: larger rank without a bias, and with one the optimal solution of low rank."""
     small = settings.examples[1]
@@ -174,7 +174,7 @@ def _forecast(time: np.ndarray, settings: Settings, bias: bool, rate: float = co
     return run.values[:, : len(VALUES)]
 
 
-def _lateness(run: Run, settings: Settings, rate: float) -> float:
+def _lateness(run: Descents, settings: Settings, rate: float) -> float:
     """The mean half-rise time of the four values over those of the coupled modes."""
     time = np.linspace(0, 2 * run.time[run.stop.max()], 2000)
     forecast = _forecast(time, settings, True, rate)
@@ -185,7 +185,7 @@ def _lateness(run: Run, settings: Settings, rate: float) -> float:
     return float(np.nanmean(half))
 
 
-def _figure(runs: dict[tuple[int, bool], Run], settings: Settings, further: dict[bool, Reading]) -> fig.Figure:
+def _figure(runs: dict[tuple[int, bool], Descents], settings: Settings, further: dict[bool, Reading]) -> fig.Figure:
     panels = []
     for bias in (True, False):
         for n in settings.examples:

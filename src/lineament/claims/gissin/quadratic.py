@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     further: float = 1e-4
 
 
-class Run(NamedTuple):
+class Descents(NamedTuple):
     """Runs of gradient descent, one for each member.
 
     Attributes:
@@ -54,7 +54,7 @@ def spectrum(W: np.ndarray) -> np.ndarray:
     return np.linalg.svd(W, compute_uv=False) ** 2
 
 
-def descend(rng: np.random.Generator, settings: Settings, count: int, bias: bool, further: bool = False) -> Run:
+def descend(rng: np.random.Generator, settings: Settings, count: int, bias: bool, further: bool = False) -> Descents:
     """Train by gradient descent as in the paper on `count` examples: orthogonal W, and b at the mean of the labels.
 
     It ends at the authors' stop, or `further` down.
@@ -80,7 +80,7 @@ def descend(rng: np.random.Generator, settings: Settings, count: int, bias: bool
     error = np.swapaxes(W, 2, 3) @ W - np.diag(np.r_[VALUES, np.zeros(d - 4)])
     below = square <= 1.001 * settings.stop  # in single precision
     below[:, -1] = True
-    return Run(
+    return Descents(
         run.time.values[:last],
         spectrum(W)[..., :5],
         np.sum(error**2, axis=(2, 3)) / np.sum(VALUES**2),

@@ -50,7 +50,7 @@ QUICK = Settings((1, 2, 4), 30, (540,), 1e-3, 2, 12_000, judge_times=False)
 FULL = Settings((1, 2, 3, 4), 50, (1000, 500), 1e-4, 16, 100_000, judge_times=True)
 
 
-class Run(NamedTuple):
+class Sensed(NamedTuple):
     """Steps, five largest singular values, the target's four modes; at the end ‖W − W*‖²/‖W*‖², and whether it fits."""
 
     steps: np.ndarray
@@ -72,7 +72,7 @@ def measurements(rng: np.random.Generator, settings: Settings, count: int) -> en
     return ensembles.stack([problems.sensing(*data) for data in zip(A, y, strict=True)])
 
 
-def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: jax.Array | None) -> Run:
+def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: jax.Array | None) -> Sensed:
     """Train by descent as in the paper, from Gaussian layers, or without a key from the identity of Theorem 4."""
     model = models.DeepLinear((settings.dimension,) * (depth + 1))
 
@@ -100,4 +100,4 @@ def descend(problem: ensembles.Ensemble, depth: int, settings: Settings, key: ja
     target = np.diag(np.r_[VALUES, np.zeros(settings.dimension - len(VALUES))])
     error = np.sum((W - target) ** 2, axis=(1, 2)) / np.sum(VALUES**2)
     finished = run.loss.values[:, -1] <= 1.001 * settings.stop / 2  # in single precision
-    return Run(run.step.values, run.top.values, run.modes.values, error, finished)
+    return Sensed(run.step.values, run.top.values, run.modes.values, error, finished)

@@ -50,7 +50,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     squared = _flow([problems.quadratic_squared(M) for M in targets], (W,), time)
     goals = zip(targets, biases[1], strict=True)
     biased = _flow([problems.quadratic_squared(M, b) for M, b in goals], (W, biases[0]), time)
-    free = Course(modes.trajectory(time[:, None], spectra[:, None], first[:, None, None], 2), np.zeros(()))
+    free = Integrated(modes.trajectory(time[:, None], spectra[:, None], first[:, None, None], 2), np.zeros(()))
     of_W = modes.trajectory(time[:, None], np.sqrt(spectra)[:, None], np.sqrt(first)[:, None, None], 2)
     coupled = _coupled(time, spectra, first)
     right = _coupled(time, spectra, first, biases)
@@ -97,7 +97,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )
 
 
-class Course(NamedTuple):
+class Integrated(NamedTuple):
     """Singular values of WᵀW (member, time, mode) and the bias (member, time)."""
 
     values: np.ndarray
@@ -113,14 +113,14 @@ def _targets(rng: np.random.Generator, members: int, d: int) -> tuple[np.ndarray
     return np.einsum("mij,mj,mkj->mik", Q, spectra, Q), spectra
 
 
-def _flow(members: list[problems.QuadraticPopulation], start: tuple[np.ndarray, ...], time: np.ndarray) -> Course:
+def _flow(members: list[problems.QuadraticPopulation], start: tuple[np.ndarray, ...], time: np.ndarray) -> Integrated:
     """Gradient flow of every member, from the given W and, where there is one, b."""
     model = models.Quadratic(members[0].shape[1], bias=len(start) == 2)
     begin = ensembles.Ensemble(tuple(map(jnp.asarray, start)))
     run = train.flow(
         model, ensembles.stack(members), begin, times=time, record=(WEIGHTS, BIAS), rtol=1e-10, tolerance=0.0
     )
-    return Course(spectrum(run.weights.values), run.bias.values)
+    return Integrated(spectrum(run.weights.values), run.bias.values)
 
 
 def _coupled(
@@ -129,13 +129,13 @@ def _coupled(
     first: np.ndarray,
     biases: np.ndarray | None = None,
     rate: float = quadratic.BIAS_RATE,
-) -> Course:
+) -> Integrated:
     """The coupled modes of every member; `biases` are those at the start and the target."""
     begin, goal = ([None] * len(first), np.zeros(len(first))) if biases is None else biases
     rows = zip(spectra, first, begin, goal, strict=True)
     courses = [quadratic.trajectory(time, s, s0, bias=b, bias_target=b_, bias_rate=rate) for s, s0, b, b_ in rows]
     values = np.sort(np.stack([course.values for course in courses]), axis=-1)[..., ::-1]
-    return Course(values, np.stack([course.bias for course in courses]))
+    return Integrated(values, np.stack([course.bias for course in courses]))
 
 
 def _gap(measured: np.ndarray, forecast: np.ndarray) -> float:
@@ -164,7 +164,7 @@ def _definition_gap(rng: np.random.Generator) -> float:
 
 
 def _course_figure(
-    time: np.ndarray, runs: tuple[Course, ...], forecasts: tuple[Course, ...], printed: Course
+    time: np.ndarray, runs: tuple[Integrated, ...], forecasts: tuple[Integrated, ...], printed: Integrated
 ) -> fig.Figure:
     panels = []
     for title, run, forecast in zip(("variance loss", "squared loss", "with a bias"), runs, forecasts, strict=True):

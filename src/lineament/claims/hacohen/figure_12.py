@@ -35,7 +35,7 @@ class Settings(NamedTuple):
     smoothed_over: int
 
 
-class Runs(NamedTuple):
+class BothStarts(NamedTuple):
     """Curves of both starts at every step size: (start, step size, network, record)."""
 
     steps: np.ndarray
@@ -100,7 +100,7 @@ def _task(name: str) -> Task:
     return tasks.prepared(data.load("digits").subset(("3", "8"))) if name == "digits" else tasks.real(name)
 
 
-def _train(settings: Settings, task: Task, times: int, key: jax.Array) -> Runs:
+def _train(settings: Settings, task: Task, times: int, key: jax.Array) -> BothStarts:
     q, K, count = task.X.shape[1], task.classes, len(settings.step_sizes)
     start_key, order_key = jax.random.split(key)
     drawn = jax.lax.map(
@@ -125,7 +125,7 @@ def _train(settings: Settings, task: Task, times: int, key: jax.Array) -> Runs:
     train, test = (
         readings.smoothed(curve.reshape(shape), settings.smoothed_over) for curve in (curves.train, curves.test)
     )
-    return Runs(at, train, test, curves.loss.reshape(shape))
+    return BothStarts(at, train, test, curves.loss.reshape(shape))
 
 
 def _first(steps: np.ndarray, curves: np.ndarray, level: float) -> np.ndarray:
@@ -134,7 +134,7 @@ def _first(steps: np.ndarray, curves: np.ndarray, level: float) -> np.ndarray:
     return np.where(reached.any(axis=-1), steps[np.argmax(reached, axis=-1)], np.nan)
 
 
-def _ratios(settings: Settings, task: Task, runs: Runs) -> tuple[dict[str, np.ndarray], list[int]]:
+def _ratios(settings: Settings, task: Task, runs: BothStarts) -> tuple[dict[str, np.ndarray], list[int]]:
     """For each network the mean logarithm of the ratio of steps, by kind; and the best step size of each start."""
     chance, shares = 1 / task.classes, settings.levels
     ratios: dict[str, np.ndarray] = {}
@@ -155,7 +155,7 @@ def _ratios(settings: Settings, task: Task, runs: Runs) -> tuple[dict[str, np.nd
     return ratios, best
 
 
-def _checks(ratios: dict[str, np.ndarray], runs: Runs, best: list[int], images: int) -> list[Check]:
+def _checks(ratios: dict[str, np.ndarray], runs: BothStarts, best: list[int], images: int) -> list[Check]:
     checks = [
         readings.shown(
             f"{name}: logarithm of Glorot's steps over Definition 3's",
@@ -178,7 +178,7 @@ def _checks(ratios: dict[str, np.ndarray], runs: Runs, best: list[int], images: 
     ]
 
 
-def _ends(settings: Settings, runs: Runs, best: list[int], times: int) -> dict[str, float]:
+def _ends(settings: Settings, runs: BothStarts, best: list[int], times: int) -> dict[str, float]:
     """Best steps, accuracies and losses at the end."""
     numbers = {}
     for i, name in enumerate(NAMES):
@@ -218,7 +218,7 @@ def _caption(numbers: dict[str, float], widths: tuple[int, ...]) -> str:
     )
 
 
-def _panels(settings: Settings, runs: Runs, best: list[int], times: int) -> list[fig.Panel]:
+def _panels(settings: Settings, runs: BothStarts, best: list[int], times: int) -> list[fig.Panel]:
     """Accuracies with each start at its best step, and the training loss at one common step."""
     panels = []
     for values, label in ((runs.train, "training accuracy"), (runs.test, "test accuracy")):

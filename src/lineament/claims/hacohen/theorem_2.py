@@ -51,7 +51,7 @@ class Settings(NamedTuple):
     flow_until: float = 20.0
 
 
-class Runs(NamedTuple):
+class ScaleMatrices(NamedTuple):
     """Two-layer networks: A₁ and B₂ as (norm, width, seed, step, …), and the limit of infinite width for each norm."""
 
     widths: np.ndarray
@@ -142,7 +142,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def _two_layers(rng: np.random.Generator, data: Moments, settings: Settings) -> Runs:
+def _two_layers(rng: np.random.Generator, data: Moments, settings: Settings) -> ScaleMatrices:
     members = two_layers(rng, data, settings.norms, settings.grid)
     at = np.arange(0, settings.steps + 1, 8)
     run = train_all(data, members, settings.steps, at, (LEFT, RIGHT))
@@ -152,7 +152,7 @@ def _two_layers(rng: np.random.Generator, data: Moments, settings: Settings) -> 
         for optimum in settings.norms
     ]
     A, B = run.A.values[:, :, 0], run.B.values[:, :, 1]
-    return Runs(
+    return ScaleMatrices(
         np.array(settings.grid.widths),
         A.reshape(*shape, *A.shape[-2:]),
         B.reshape(*shape, *B.shape[-2:]),
@@ -174,7 +174,7 @@ def _exact_limit(rng: np.random.Generator, data: Moments, settings: Settings) ->
                    1e-7, "solver's relative tolerance 1e-9 × 100")  # fmt: skip
 
 
-def _approach(runs: Runs, settings: Settings) -> list[Check]:
+def _approach(runs: ScaleMatrices, settings: Settings) -> list[Check]:
     """How trained networks near the wide limit, and how the changes of A and B compare."""
     rates = [slope(runs.widths, gap)[0] for name in ("A", "B") for gap in runs.to_limit(name)]
     eye = np.eye(settings.outputs)
@@ -253,7 +253,7 @@ def _first_change(rng: np.random.Generator, count: int) -> Check:
                    "standard errors: chance exceeds this once in a thousand such experiments")  # fmt: skip
 
 
-def _figure(runs: Runs, settings: Settings, ends: Ends) -> fig.Figure:
+def _figure(runs: ScaleMatrices, settings: Settings, ends: Ends) -> fig.Figure:
     """Distance from I over time and against width, and at the end against the norm of the optimum."""
     steps, eye, away = np.linspace(0, settings.steps, runs.A.shape[3]), np.eye(runs.A.shape[-1]), runs.away("A")
     over_time, width = [], []

@@ -36,7 +36,7 @@ class Settings(NamedTuple):
         return np.geomspace(self.least_gamma, self.largest_gamma, self.gammas)
 
 
-class Runs(NamedTuple):
+class SingularValues(NamedTuple):
     """σ(W1) along the flow (shape, γ, time, value), and the heights h_i of the shapes that have a closed form."""
 
     first: np.ndarray
@@ -83,7 +83,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     )  # fmt: skip
 
 
-def _runs(settings: Settings, key: jax.Array) -> Runs:
+def _runs(settings: Settings, key: jax.Array) -> SingularValues:
     """Flow from every shape and scale."""
     rng, d, values = generator(key), settings.inputs, np.array(settings.values)
     k = values.size
@@ -99,7 +99,7 @@ def _runs(settings: Settings, key: jax.Array) -> Runs:
         jnp.asarray(np.repeat(grams, settings.gammas, axis=0)),
     )
     run = train.flow(model, problem, start, times=TIMES, record=(FIRST_LAYER,), rtol=1e-10, tolerance=1e-16)
-    return Runs(run.first.values.reshape(len(grams), settings.gammas, len(TIMES), d), heights)
+    return SingularValues(run.first.values.reshape(len(grams), settings.gammas, len(TIMES), d), heights)
 
 
 def _closed(heights: np.ndarray, settings: Settings, gammas: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ def _regimes(first: np.ndarray, ranks: np.ndarray, gammas: np.ndarray, k: int) -
     ]  # fmt: skip
 
 
-def _figure(runs: Runs, settings: Settings, forecast: np.ndarray, ranks: np.ndarray) -> fig.Figure:
+def _figure(runs: SingularValues, settings: Settings, forecast: np.ndarray, ranks: np.ndarray) -> fig.Figure:
     """Singular values along three runs, and the rank at the end against γ."""
     panels, k, gammas = [], len(settings.values), settings.scales
     d = settings.inputs
