@@ -63,8 +63,9 @@ class Watched(problems.AbstractProblem):
         return self.take(jnp.arange(min(FEW, self.examples))).loss(map)
 
 
-def _predictions(model: Any, problem: Watched, parameters: Any) -> jax.Array:
-    return jnp.argmax(model.end_to_end(parameters)(problem.inputs[problem.unwatched :]), axis=1).astype(jnp.uint8)
+def _predictions(model: AbstractModel, problem: Watched, parameters: Any) -> jax.Array:
+    outputs = problems.predict(model.end_to_end(parameters), problem.inputs[problem.unwatched :])
+    return jnp.argmax(outputs, axis=1).astype(jnp.uint8)
 
 
 PREDICTIONS = Record("predictions", _predictions, ("example",))
@@ -176,7 +177,7 @@ def learn(
 
 
 def _problem(
-    model: Any, X: Any, labels: Any, watched: Any, loss: Loss, members: int, watch_training: bool
+    model: AbstractModel, X: Any, labels: Any, watched: Any, loss: Loss, members: int, watch_training: bool
 ) -> problems.AbstractProblem | ensembles.Ensemble:
     """One problem that all members share, or one for each member where the cells have their own data."""
     classes, _ = model.shape

@@ -117,6 +117,8 @@ def _lacking(reads: Reads, model: AbstractModel, problem: AbstractProblem, param
     return None
 
 
-def evaluate(records: tuple[Record, ...], model: Any, problem: Any, parameters: Any) -> tuple[Array, ...]:
+def evaluate(
+    records: tuple[Record, ...], model: AbstractModel, problem: AbstractProblem, parameters: Any
+) -> tuple[Array, ...]:
     """All records at one point of the run."""
     return tuple(record.measure(model, problem, parameters) for record in records)
