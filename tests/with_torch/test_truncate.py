@@ -128,7 +128,7 @@ def test_truncation_is_measured_and_the_model_given_is_not_changed():
     assert report.measured.error == pytest.approx(((got - wanted).norm() / wanted.norm()).item())
     text = str(report)
     assert f"accuracy {report.measured.accuracy:.2%}" in text
-    assert "a bound without data" in text
+    assert "were inputs isotropic (without data)" in text
 
 
 def test_keeping_everything_changes_nothing():
