@@ -269,17 +269,17 @@ class _Member:
 def experiment(train: Callable[..., "Run"], model: Any, problem: Any, start: Any, **arguments: Any) -> Open:
     """Leave some arguments of a training open, for `sweep` to fill in from its grid.
 
-    ```python
-    training = la.experiment(
-        la.descend,
-        model=lambda depth: la.models.DeepLinear((8,) * (depth + 1)),
-        problem=la.problems.regression(X, Y),
-        start=lambda model, key, start_scale: la.starts.gaussian(model, key, start_scale=start_scale),
-        steps=1000,
-    )
-    grid = dict(depth=[1, 2, 3], start_scale=np.geomspace(1e-6, 1, 25), step_size=[0.01, 0.1], seed=range(20))
-    table = la.sweep(training, grid, store="runs/")
-    ```
+    For instance::
+
+        training = la.experiment(
+            la.descend,
+            model=lambda depth: la.models.DeepLinear((8,) * (depth + 1)),
+            problem=la.problems.regression(X, Y),
+            start=lambda model, key, start_scale: la.starts.gaussian(model, key, start_scale=start_scale),
+            steps=1000,
+        )
+        grid = dict(depth=[1, 2, 3], start_scale=np.geomspace(1e-6, 1, 25), step_size=[0.01, 0.1], seed=range(20))
+        table = la.sweep(training, grid, store="runs/")
 
     Points whose models are the same are trained at once: there are as many compilations as shapes, not as points.
 

@@ -105,15 +105,15 @@ def sweep(
     same sweep returns at once, a larger grid runs what is missing. A point that fails or diverges is a row with its
     reason. Whatever is killed, what is stored stays, and the same call goes on from there.
 
-    ```python
-    def experiment(depth, start_scale, seed):
-        net = la.models.DeepLinear((8,) * (depth + 1))
-        start = la.starts.gaussian(net, seed, start_scale=start_scale)
-        return la.descend(net, problem, start, step_size=0.05, steps=1000)
+    For instance::
 
-    grid = dict(depth=[1, 2, 3], start_scale=np.geomspace(1e-6, 1, 25), seed=range(20))
-    table = la.sweep(experiment, grid, store="runs/")
-    ```
+        def experiment(depth, start_scale, seed):
+            net = la.models.DeepLinear((8,) * (depth + 1))
+            start = la.starts.gaussian(net, seed, start_scale=start_scale)
+            return la.descend(net, problem, start, step_size=0.05, steps=1000)
+
+        grid = dict(depth=[1, 2, 3], start_scale=np.geomspace(1e-6, 1, 25), seed=range(20))
+        table = la.sweep(experiment, grid, store="runs/")
 
     Args:
         experiment: A function of the grid's names that returns numbers, arrays, a mapping of these, a `Run` or an

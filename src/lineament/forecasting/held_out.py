@@ -31,10 +31,10 @@ TIMES = 100
 """Times looked at, of those of the path; between them the loss is taken to be straight."""
 
 WORK = 3e9
-"""Cubes of the number of columns, over all parts, up to which rows are held out: seconds."""
+"""Cubes of the number of columns, over all parts, up to which rows are held out; they take seconds."""
 
 ONE_BY_ONE = 3e8
-"""The same for rows left out one by one: so many are, drawn at random, but no fewer than `FEWEST`."""
+"""The same for rows left out one by one; so many are drawn at random, but no fewer than `FEWEST`."""
 
 FEWEST = 100
 

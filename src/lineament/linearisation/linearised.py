@@ -91,7 +91,7 @@ class Linearised(Shown):
         return np.unique(np.rint(np.concatenate(both)).astype(np.int64))
 
     def outputs(self, steps: Any) -> tuple[Array, Array]:
-        """Outputs on training and test points, (*steps, n, k) and (*steps, m, k), after whole numbers of steps."""
+        """Outputs on training and test points, ``(*steps, n, k)`` and ``(*steps, m, k)``, after whole steps."""
         count = arguments.real("steps", steps, least=0, infinite=self.loss_name == "square")
         if not np.equal(count, np.floor(count)).all():
             raise ValueError("steps must be whole numbers; got fractions of steps")

@@ -24,7 +24,7 @@ from .kernel_shapes import Shapes, matrix_of, shapes
 
 
 class Outputs(NamedTuple):
-    """Outputs on training points and on other points, each (*t, points, outputs), or (*t, points) for targets (n,)."""
+    """Outputs on training and on other points, each ``(*t, points, outputs)``, or ``(*t, points)`` for targets (n,)."""
 
     training: Array
     other: Array
@@ -43,7 +43,7 @@ def predict(t: ArrayLike, kernel: ArrayLike, y: ArrayLike, cross: ArrayLike | No
         ridge: ρ ≥ 0, the penalty (ρ/2n)‖θ − θ₀‖² on the distance from the start: at the end f = K(K + ρ)⁻¹y.
 
     Returns:
-        Outputs on the training points, of shape (*t, n) or (*t, n, k) as y has it. With `cross` the pair
+        Outputs on the training points, of shape ``(*t, n)`` or ``(*t, n, k)`` as y has it. With `cross` the pair
         `Outputs(training, other)`.
     """
     times = arguments.real("t", t, least=0, infinite=True)

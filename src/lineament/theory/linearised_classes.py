@@ -48,7 +48,7 @@ def descend(
         ridge: the penalty (ρ/2n)‖θ − θ₀‖².
 
     Returns:
-        Logits on the training points, (*steps, n, k); with `cross` the pair `Outputs(training, other)`.
+        Logits on the training points, ``(*steps, n, k)``; with `cross` the pair `Outputs(training, other)`.
     """
     count = arguments.real("steps", steps, least=0, most=MOST_STEPS)
     if not np.equal(count, np.floor(count)).all():

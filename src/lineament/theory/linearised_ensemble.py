@@ -19,7 +19,7 @@ from .kernel_shapes import shapes
 
 
 class Gaussian(NamedTuple):
-    """The mean (*t, points[, outputs]) of the outputs, and the covariance (*t, points, points) of each of them."""
+    """The mean ``(*t, points[, outputs])`` of the outputs, and the covariance ``(*t, points, points)`` of each."""
 
     mean: Array
     covariance: Array
