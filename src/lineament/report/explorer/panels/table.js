@@ -20,7 +20,7 @@ export const panel = {
   id: "table",
   title: "Your table",
   heading: "What would a network learn from your table, and when?",
-  lead: "Drop a CSV file. Its spectrum says what a deep linear network learns first, what it learns late, and when to stop: the numbers of the command lineament forecast.",
+  lead: "Drop a CSV file. Its spectrum says what a deep linear network learns first, and what late: the numbers of the command lineament forecast. When to stop is told by theory; the command also holds rows out.",
   defaults: { sample: "diabetes", target: "", depth: 2, start: 1e-3, whiten: false, classes: false, seed: 0, now: 0.5 },
   controls: [
     { key: "sample", kind: "choice", label: "Table", options: [["diabetes", "diabetes (442 patients)"], ["wine", "wine (178 wines, 3 kinds)"], ["iris", "iris (150 flowers, 3 kinds)"], ["own", "my own file"]] },
