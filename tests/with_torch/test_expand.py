@@ -527,7 +527,7 @@ def test_half_precision_is_not_taken_for_rank_zero(dtype):
     assert (net(x) - layer(x)).double().norm() <= 4 * torch.finfo(dtype).eps * layer(x).double().norm()
 
 
-def test_a_product_that_its_dtype_cannot_hold_is_left_alone():
+def test_weights_at_both_ends_of_half_precision_keep_their_function():
     """Rows of `Σ^{1/2}Vᵀ` with entries near 6e-8, the step of float16 near zero, lose most of their digits."""
     layer = nn.Linear(4096, 2, bias=False).to(torch.float16)
     with torch.no_grad():
