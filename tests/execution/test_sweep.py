@@ -319,6 +319,22 @@ def test_a_process_is_waited_for_and_one_that_died_idle_is_replaced():
         assert pool.submit(os.getpid).result() != first.result()
 
 
+def test_a_task_that_ends_while_the_engine_is_closed_starts_no_process():
+    pool, other, done = engines.Processes(2), concurrent.futures.ThreadPoolExecutor(1), concurrent.futures.Future()
+    done.set_exception(concurrent.futures.BrokenExecutor())
+    pool.running.add(other)
+
+    class Idle:
+        def shutdown(self):
+            pool._back(None, other, done)
+
+    pool.idle[0] = (None, Idle())
+    pool.shutdown()
+    assert len(pool.idle) == 2
+    with pytest.raises(RuntimeError, match="shutdown"):
+        other.submit(print)
+
+
 def test_engines_say_where_they_run():
     with engines.engine("local", 1) as on:
         assert on.words == "this process"

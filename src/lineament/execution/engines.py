@@ -67,6 +67,7 @@ class Processes(Executor):
         self.freed = threading.Condition()
         self.idle = deque(self._pool(place if devices else None) for place in range(workers))
         self.running: set[ProcessPoolExecutor] = set()
+        self.closed = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Run a task in a process that is idle, or is about to be."""
@@ -78,9 +79,9 @@ class Processes(Executor):
             try:
                 future = pool.submit(fn, *args, **kwargs)
             except BrokenExecutor:  # it died while it had nothing to do
-                self.running.discard(pool)
-                device, pool = self._pool(device)
-                self.running.add(pool)
+                broken, (device, pool) = pool, self._pool(device)
+                with self.freed:
+                    self.running ^= {broken, pool}
                 future = pool.submit(fn, *args, **kwargs)
         future.add_done_callback(lambda done: self._back(device, pool, done))
         return future
@@ -88,6 +89,8 @@ class Processes(Executor):
     def _back(self, device: int | None, pool: ProcessPoolExecutor, done: Future) -> None:
         broken = not done.cancelled() and isinstance(done.exception(), BrokenExecutor)
         with self.freed:
+            if self.closed:  # the pool is being ended, and no other is wanted
+                return
             self.running.discard(pool)
             self.idle.append(self._pool(device) if broken else (device, pool))
             self.freed.notify()
@@ -99,6 +102,8 @@ class Processes(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes: idle ones in their own time, those with a task, after an interruption, at once."""
+        with self.freed:  # a task is known to be done a moment before its process is free
+            self.closed = True
         for _, pool in self.idle:
             pool.shutdown()
         for pool in self.running:
