@@ -4,12 +4,19 @@ from typing import Annotated
 
 import typer
 
+from . import completion
 from .options import PaperOption, choose
 
 
 def claims(
     papers: Annotated[
-        list[str] | None, typer.Argument(metavar="PAPER", help="Only the claims of these papers.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="PAPER",
+            help="Only the claims of these papers.",
+            show_default=False,
+            autocompletion=completion.papers,
+        ),
     ] = None,
     paper: PaperOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each claim, one a line.")] = False,
