@@ -7,6 +7,7 @@ import command_line
 import errata
 import reference
 import speed
+import stopwatch
 
 FOLDER = "generated"
 
@@ -20,6 +21,7 @@ def write(docs: Path) -> None:
         "errata.md": errata.page(docs.parent / "results"),
         "claim_list.md": claim_list.page(docs.parent / "results"),
         "speed.md": speed.page(docs.parent / "benchmarks" / "measured.json"),
+        "stopwatch.md": stopwatch.page(docs.parent / "benchmarks" / "stopwatch.json"),
     }
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
