@@ -78,6 +78,18 @@ def absolute_values(app, what, name, obj, options, lines):
         lines[i] = "`".join(parts)
 
 
+def examples(app, what, name, obj, options, lines):
+    """In our docstrings code is fenced, as in Markdown: Sphinx reads it as a block."""
+    written, inside = [], False
+    for line in lines:
+        if line.strip().startswith("```"):
+            inside = not inside
+            written += [".. code-block:: python", ""] if inside else [""]
+        else:
+            written.append(f"    {line}" if inside else line)
+    lines[:] = written
+
+
 def fields_of_tuples(app, what, name, obj, skip, options):
     """The fields of a named tuple are told in its docstring; their own say only "Alias for field number 0"."""
     return True if type(obj).__name__ == "_tuplegetter" else None
@@ -85,6 +97,7 @@ def fields_of_tuples(app, what, name, obj, skip, options):
 
 def setup(app):
     """Hook into autodoc."""
+    app.connect("autodoc-process-docstring", examples)
     app.connect("autodoc-process-docstring", absolute_values)
     app.connect("autodoc-skip-member", fields_of_tuples)
 

@@ -21,6 +21,8 @@ def page(measured: Path) -> str:
     content = json.loads(measured.read_text(encoding="utf-8"))
     laps = content["laps"]
     rows = [f"| {lap['what']} | `{lap['command']}` | {lap['seconds']:.0f} s | {lap['cpu']:.0f} s |" for lap in laps]
-    whole = [f"| **all** | | **{sum(lap['seconds'] for lap in laps):.0f} s** | **{sum(lap['cpu'] for lap in laps):.0f} s** |"]
+    whole = [
+        f"| **all** | | **{sum(lap['seconds'] for lap in laps):.0f} s** | **{sum(lap['cpu'] for lap in laps):.0f} s** |"
+    ]
     versions = ", ".join(f"{name} {version}" for name, version in content["environment"].items())
     return "\n".join([HEAD, *rows, *whole, "", f"Measured on: {versions}.", FOOT])
