@@ -97,14 +97,14 @@ EngineOption = Annotated[
 ]
 
 
-def choose(ids: Sequence[str], paper: str | None) -> list["Claim"]:
-    """The claims that the arguments name, each once; all of them if none is named."""
+def choose(ids: Sequence[str], paper: str | None, option: str = "--paper") -> list["Claim"]:
+    """The claims that the arguments name, each once; all of them if none is named. `option` gave the paper."""
     from lineament.claims import all_claims, find, in_file
 
     known = all_claims()
     papers = dict.fromkeys(claim.paper for claim in known.values())
     if paper is not None and paper not in papers:
-        refuse("--paper", f"{paper!r} is not one of {', '.join(papers)}")
+        refuse(option, f"{paper!r} is not one of {', '.join(papers)}")
     try:
         named = [in_file(Path(id)) if id.endswith(".py") else (find(id),) for id in dict.fromkeys(ids)]
     except (TypeError, ValueError) as error:
