@@ -35,6 +35,7 @@ test-gpu:
 lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 

@@ -89,3 +89,19 @@ def test_the_table_of_claims_lists_every_claim():
         labels = {id: pool.label + ("" if pool.comparable else " †") for id, pool in by_claim(records, size).items()}
         stated = {row[0].split("`")[1]: row[column] for row in rows}
         assert {id: stated[id] for id in labels if id in stated} == labels
+
+
+@pytest.mark.parametrize("page", ["study_1", "study_2", "table_1", "table_2"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_first_pages_run(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for snippet in blocks(f"docs/start/{page}.md"):
+        exec(snippet, scope)
+    expected = {
+        "study_1": lambda: scope["gap"] < 1e-5,
+        "study_2": lambda: (scope["table"].half.diff("start_scale") < 0).all() and scope["drift"].max() < 0.2,
+        "table_1": lambda: scope["comparison"].verdict == "holds" and scope["curve"].gain < 0.05,
+        "table_2": lambda: scope["report"].measured.accuracy > 0.9 and scope["report"].measured.error < 0.15,
+    }
+    assert expected[page]()
