@@ -140,7 +140,7 @@ GROUPS = (
         "Data",
         "Data sets, tables, and surgery on principal components.",
         "data.catalogue data.entries data.images data.components data.pixels data.photos data.gaussian data.frequency "
-        "data.tables data.mnist data.cifar",
+        "data.tables data.mnist data.cifar data.download",
     ),
     _group(
         "claims",
