@@ -55,7 +55,7 @@ def test_a_sweep_from_a_file_its_runs_and_why(folder, capsys):
     assert "20 done, 10 failed, 10 missing" in told.out
     assert "10 × ValueError: too deep <b>" in told.err
     assert main(["sweep", file, "--dry-run"]) == 0
-    assert "30 are stored" in capsys.readouterr().out
+    assert "30 stored in" in capsys.readouterr().out
 
     assert main(["runs", store]) == 0
     listed = capsys.readouterr().out
