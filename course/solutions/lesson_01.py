@@ -14,9 +14,9 @@ def exercise_1():
        =\frac1{\sigma^*}\ln\frac{\sigma\,(\sigma^*-\sigma_0)}{\sigma_0\,(\sigma^*-\sigma)} .
 
     At :math:`\sigma=\sigma^*/2` the fraction is :math:`(\sigma^*-\sigma_0)/\sigma_0`, so half is learnt at
-    :math:`t=\ln(\sigma^*/\sigma_0-1)/(2\sigma^*)`. Solved for :math:`\sigma` it is the logistic curve of the lesson. The code
-    lays both beside the package and beside a network whose layers are followed by ``layer_flow``: SciPy's solver for the
-    equation of the lesson, in ``course/solutions/layer_flow.py``.
+    :math:`t=\ln(\sigma^*/\sigma_0-1)/(2\sigma^*)`. Solved for :math:`\sigma` it is the logistic curve of the lesson.
+    The code lays both beside the package and beside a network whose layers are followed by ``layer_flow``: SciPy's
+    solver for the equation of the lesson, in ``course/solutions/layer_flow.py``.
     """
     target, start, time = 3.0, 1e-4, np.linspace(0, 4, 50)
     grown = np.exp(2 * target * time)
@@ -33,8 +33,8 @@ def exercise_2():
 
     .. math:: w_i(t)=\frac{s_i}{\lambda_i}+\Bigl(w_i(0)-\frac{s_i}{\lambda_i}\Bigr)e^{-\lambda_it} .
 
-    The speed is the variance :math:`\lambda_i` of the inputs and knows nothing of the labels; they only say where it ends. This
-    is the principal components bias, to which lesson 11 comes back.
+    The speed is the variance :math:`\lambda_i` of the inputs and knows nothing of the labels; they only say where it
+    ends. This is the principal components bias, to which lesson 11 comes back.
     """
     variance, moment, time = np.array([2.0, 0.5]), np.array([3.0, 1.0]), np.linspace(0, 6, 40)
     (path,) = layer_flow([np.zeros((2, 2))], lambda W: W * variance - np.diag(moment), time)
@@ -44,14 +44,15 @@ def exercise_2():
 
 def exercise_3():
     r"""Almost all of the time is spent where :math:`\sigma\ll\sigma^*`, and there :math:`\dot\sigma\approx
-    N\sigma^*\sigma^{2-2/N}`. For :math:`N=2` the solution grows exponentially, :math:`t\approx\ln(\sigma^*/\sigma_0)/(2\sigma^*)`:
-    ten times less to start with costs one further addend. For :math:`N\ge3`
+    N\sigma^*\sigma^{2-2/N}`. For :math:`N=2` the solution grows exponentially,
+    :math:`t\approx\ln(\sigma^*/\sigma_0)/(2\sigma^*)`: a start ten times smaller adds the same time again and again.
+    For :math:`N\ge3`
 
     .. math:: t\approx\int_{\sigma_0}^{\infty}\frac{d\sigma}{N\sigma^*\sigma^{2-2/N}}
        =\frac{\sigma_0^{-(1-2/N)}}{(N-2)\,\sigma^*} ,
 
-    a power of the start: at depth 3, ten times less costs a factor :math:`10^{1/3}`. Either way :math:`\sigma^*` stands in the
-    denominator: in the limit a mode that is :math:`r` times weaker comes :math:`r` times later.
+    a power of the start: at depth 3, ten times less costs a factor :math:`10^{1/3}`. Either way :math:`\sigma^*`
+    stands in the denominator: in the limit a mode that is :math:`r` times weaker comes :math:`r` times later.
     """
     starts, depths = np.geomspace(1e-14, 1e-10, 5), (2, 3, 4)
     times = {n: la.theory.training_time.time_to(1.0, 2.0, starts, n) for n in depths}
