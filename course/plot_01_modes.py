@@ -101,8 +101,8 @@ for (n, run), ax in zip(runs.items(), axes, strict=True):
 axes[0].set_ylabel("singular values of $W$")
 figure.supxlabel(
     f"Coloured: trained. Thin: forecast, with its half-rise times as dots. They differ by at most {worst:.1%} of σ*, as "
-    "steps are no flow.\nAt depth 1 all modes rise together; at depth 3 the weakest begins when the strongest has long been "
-    "learnt.",
+    "steps are no flow.\nAt depth 1 all modes rise together; at depth 3 the weakest begins when the strongest has long "
+    "been learnt.",
     fontsize=8.5,
 )
 

@@ -110,5 +110,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("solution", Solution)
     app.add_role("preset", Preset())
     app.add_role("claim", ClaimRole())
+    app.add_css_file("course.css")
     app.connect("builder-inited", notebooks, priority=900)
     return {"parallel_read_safe": True}

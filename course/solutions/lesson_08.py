@@ -1,5 +1,6 @@
 """Solutions of lesson 8: tensors."""
 
+import jax.numpy as jnp
 import numpy as np
 from layer_flow import layer_flow
 from scipy.integrate import solve_ivp
@@ -59,11 +60,11 @@ def exercise_3():
     :math:`\sum_rw_r^1(w_r^2)^\top=AB^\top`: two layers, :math:`W_2=A` and :math:`W_1=B^\top`, with :math:`R` hidden
     units. Differences of norms are the diagonal of :math:`C_1=A^\top A-B^\top B`. For matrices all of :math:`C_1` is
     conserved, so that also :math:`w_r^1\cdot w_q^1-w_r^2\cdot w_q^2` is constant for different components :math:`r,q`.
-    For :math:`N\ge3` nothing of that kind is.
+    For :math:`N\ge3` it is not.
     """
     rng = np.random.default_rng(0)
     A, B, target = rng.normal(size=(3, 4)), rng.normal(size=(5, 4)), rng.normal(size=(3, 5))
-    model = la.models.CP((3, 5), components=4)
+    factorised = la.models.CP((3, 5), components=4).end_to_end((jnp.asarray(A), jnp.asarray(B)))
     first, second = layer_flow([B.T, A], lambda W: W - target, np.linspace(0, 1, 10))
     C = np.swapaxes(second, 1, 2) @ second - first @ np.swapaxes(first, 1, 2)
-    return {"same map": np.abs(np.asarray(model.end_to_end((A, B))) - A @ B.T).max(), "drift": np.ptp(C, axis=0).max()}
+    return {"same map": np.abs(factorised - A @ B.T).max(), "drift": np.ptp(C, axis=0).max()}

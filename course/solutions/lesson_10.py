@@ -1,5 +1,6 @@
 """Solutions of lesson 10: the early linear phase."""
 
+import jax.numpy as jnp
 import numpy as np
 
 import lineament as la
@@ -25,8 +26,6 @@ def exercise_2():
     weights of both copies, :math:`\tfrac12K_g(\theta_1)+\tfrac12K_g(\theta_2)=K_g`; the sign of the second copy is
     squared away. So the random function that a network computes at its start is gone, and its kernel is not.
     """
-    import jax.numpy as jnp
-
     net, X = la.models.MLP((3, 8, 1), "tanh"), np.random.default_rng(0).normal(size=(4, 3))
     pair = la.models.Mirrored(net)
     start = la.starts.mirrored(pair, 0, la.starts.gaussian, deviation=1.0)

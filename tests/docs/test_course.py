@@ -80,13 +80,13 @@ def test_03_the_symmetric_network():
 
 def test_03_the_preconditioner_has_these_eigenvalues():
     found = solved(3, 3)
-    assert_allclose(found["dense"], found["formula"], atol=1e-7)  # roots of rounding on the null space
+    assert_allclose(found["dense"], found["formula"], atol=1e-10)
 
 
 def test_04_the_distance_to_deficient_matrices():
     found = solved(4, 1)
     assert_allclose(found["attained"], found["formula"], rtol=1e-12)
-    assert found["formula"] <= found["found"] < 1.01 * found["formula"]
+    assert_allclose(found["found"], found["formula"], rtol=1e-6)  # as near as a search comes, and no nearer
 
 
 def test_04_the_curvature_of_the_saddle_at_depth_two():
@@ -122,7 +122,7 @@ def test_05_one_layer_does_not_complete():
 def test_06_constant_alignment():
     found = solved(6, 1)
     assert_allclose(found["by hand"], found["package"], rtol=1e-12)
-    assert_allclose(found["depth 3"], found["integrated"], rtol=1e-8)
+    assert_allclose(found["depth 3"], found["integrated"], rtol=1e-6)
 
 
 def test_06_the_threshold_by_bisection():
