@@ -86,7 +86,9 @@ for depth, colour in zip((2, 3, 4), shades, strict=True):
     fine = np.geomspace(5e-5, 0.15, 100)
     times = la.theory.training_time.time_to(0.5, 1.0, fine, depth)
     left.loglog(fine, times, color=style.LIGHT.ink, lw=style.THEORY_WIDTH)
-    left.annotate(f"depth {depth}", (fine[0], times[0]), (4, -12), textcoords="offset points", color=colour)
+    left.annotate(
+        f"depth {depth}", (2e-4, np.interp(2e-4, fine, times)), (4, 7), textcoords="offset points", color=colour
+    )
 left.set(xlabel="start σ₀", ylabel="time to half of σ*", title="leaving the saddle")
 problem = la.problems.whitened(target)
 run = la.descend(net, problem, layers, step_size=STEP, steps=1600, at=np.arange(0, 1601, 10), record=("loss",))
@@ -95,9 +97,9 @@ blue, ink = style.LIGHT.palette[0], style.LIGHT.ink
 right.semilogy(time, excess, color=blue, lw=style.MEASURED_WIDTH)
 right.semilogy(time, certificate.envelope(time), color=ink, lw=style.THEORY_WIDTH)
 right.semilogy(time, certificate.envelope(3 * time), color=ink, lw=style.THEORY_WIDTH, ls="--")
-right.annotate("guaranteed", (8, certificate.envelope(8.0)), (0, 5), textcoords="offset points", ha="right")
+right.annotate("guaranteed", (8, certificate.envelope(8.0)), (0, 14), textcoords="offset points", ha="right")
 right.annotate(
-    "guaranteed, square maps", (8, certificate.envelope(24.0)), (0, 6), textcoords="offset points", ha="right"
+    "guaranteed, square maps", (8, certificate.envelope(24.0)), (0, 28), textcoords="offset points", ha="right"
 )
 right.annotate("trained", (1.7, 2e-7), color=blue)
 right.set(

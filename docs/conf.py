@@ -8,7 +8,7 @@ from lineament.claims.papers import PAPERS
 from lineament.report import explorer
 
 here = Path(__file__).parent
-sys.path.insert(0, str(here))  # for `lessons`, which the course needs
+sys.path.insert(0, str(here / "extensions"))
 project = "lineament"
 author = "The lineament developers"
 copyright = "2026, The lineament developers"
@@ -34,7 +34,7 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 bibtex_bibfiles = ["_build/references.bib"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "extensions"]
 suppress_warnings = ["config.cache"]
 
 default_role = "code"

@@ -15,7 +15,7 @@ from sphinx_gallery.notebook import rst2md
 from lineament.claims import all_claims
 from lineament.report import explorer
 
-SOLUTIONS = Path(__file__).parents[1] / "course" / "solutions"
+SOLUTIONS = Path(__file__).parents[2] / "course" / "solutions"
 GALLERY = "course"
 SOLUTION = re.compile(r"^\.\. solution:: (\S+)$", re.MULTILINE)
 
@@ -106,7 +106,7 @@ def _markdown(text: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Add the directive and the roles; rewrite notebooks once the gallery has written them."""
-    app.add_config_value("claim_pages", "", "env")
+    app.add_config_value("claim_pages", "atlas" if app.tags.has("atlas") else "", "env")  # where the site has them
     app.add_directive("solution", Solution)
     app.add_role("preset", Preset())
     app.add_role("claim", ClaimRole())
