@@ -73,7 +73,7 @@ weak = np.interp(moment, time, shares[:, 1])
 palette, ink, guide = style.LIGHT.palette, style.LIGHT.ink, style.LIGHT.guide
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.8, 3.5), layout="constrained")
 theory = la.theory.training_time.singular_values(time, targets, start, depth) / targets
-for k, (name, spot) in enumerate((("strong mode, $r=1.5$", (0.60, 0.5)), ("weak mode", (1.10, 0.5)))):
+for k, (name, spot) in enumerate((("strong mode, $r=1.5$", (0.60, 0.5)), ("weak mode", (1.42, 0.5)))):
     left.plot(time, shares[:, k], color=palette[k], lw=style.MEASURED_WIDTH)
     left.plot(time, theory[:, k], color=ink, lw=style.THEORY_WIDTH)
     left.text(spot[0] * moment, spot[1], name, color=palette[k], ha="right" if k == 0 else "left")
@@ -82,21 +82,22 @@ left.plot([moment, moment], [f, weak], "o", color=ink, ms=4, zorder=5)
 left.annotate("$f=0.9$", (moment, f), (-6, 2), textcoords="offset points", ha="right")
 left.annotate("$s=0.1$", (moment, s), (6, -3), textcoords="offset points")
 left.set(xlabel="time $t$", ylabel="share of the target", title=f"depth 3, start at the threshold {start:.3f}")
-ratio = np.linspace(1.05, 4, 120)
+excess = np.geomspace(0.02, 5, 160)
 shades = plt.colormaps[style.FIELD_MAP](np.linspace(0.25, 0.82, 4))
 for each, colour in zip(depths, shades, strict=True):
-    limit = la.theory.phases.log_threshold(each, ratio, s, f) / np.log(10)
-    right.plot(ratio, limit, color=colour, lw=style.MEASURED_WIDTH)
-    name = "∞" if np.isinf(each) else each
+    limit = np.exp(la.theory.phases.log_threshold(each, 1 + excess, s, f))
+    right.loglog(excess, limit, color=colour, lw=style.MEASURED_WIDTH)
+    name, place = ("∞" if np.isinf(each) else each), (0.022 if each > 2 else 0.16)
     right.annotate(
-        f"depth {name}", (4, limit[-1]), (4, -3), textcoords="offset points", color=colour, annotation_clip=False
-    )
-right.set(xlabel="ratio $r$ of the targets", ylabel="$\\log_{10}$ of the largest start", xlim=(1, 4), ylim=(-40, 0))
+        f"depth {name}", (place, np.interp(place, excess, limit)), (4, 8 if each > 2 else -4), textcoords="offset points",
+        color=colour,
+    )  # fmt: skip
+right.set(xlabel="$r-1$: how much stronger the strong mode is", ylabel="largest start σ₀/σⱼ*", ylim=(1e-16, 1))
 right.set_title("the threshold")
 at_two, at_three = (la.theory.phases.log_threshold(n, 1.2, s, f) / np.log(10) for n in (2, 3))
 figure.supxlabel(
     f"Left: when the strong mode has 90 % of its target, the weak one has {weak:.4f} of its own.\n"
-    f"Right: for r = 1.2 the largest start is 10^{at_two:.0f} at depth 2 and 10^{at_three:.1f} at depth 3.",
+    f"Right: for r = 1.2 the largest start is $10^{{{at_two:.0f}}}$ at depth 2 and $10^{{{at_three:.1f}}}$ at depth 3.",
     fontsize=8.5,
 )
 

@@ -74,11 +74,14 @@ worst = np.max(np.abs(first / forecast - 1))
 balances, time = (0.0, 0.5, 2.0, 8.0, 32.0), np.geomspace(1e-3, 10, 300)
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.8, 3.6), layout="constrained")
 shades = plt.colormaps[style.FIELD_MAP](np.linspace(0.25, 0.82, len(balances)))
-for balance, colour in zip(balances, shades, strict=True):
+for balance, colour, level in zip(balances, shades, (0.7, 1.1, 1.5, 1.9, 2.3), strict=True):
     sigma = la.theory.lambda_modes.trajectory(time, 3.0, 1e-3, balance)
     left.semilogx(time, sigma, color=colour, lw=style.MEASURED_WIDTH)
-    when = float(la.theory.lambda_modes.time_to(1.5, 3.0, 1e-3, balance))
-    left.annotate(f"λ = {balance:g}", (when, 1.5), (4, -2), textcoords="offset points", color=colour, rotation=0)
+    when = float(la.theory.lambda_modes.time_to(level, 3.0, 1e-3, balance))
+    left.text(
+        when, level, f"λ = {balance:g}", color=colour, ha="center", va="center",
+        bbox={"facecolor": style.LIGHT.paper, "edgecolor": "none", "pad": 1},
+    )  # fmt: skip
 left.set(xlabel="time $t$", ylabel="mode σ", title="from rich (λ = 0) to lazy (λ = 32)")
 names = ("σ = 3", "σ = 1", "not needed")
 for k, colour in zip((0, 1, 2), style.LIGHT.palette, strict=False):
@@ -86,7 +89,8 @@ for k, colour in zip((0, 1, 2), style.LIGHT.palette, strict=False):
     fine = np.geomspace(1e-3, 1e2, 100)
     values = np.sqrt(np.hypot((3.0, 1.0, 0.0)[k], fine) + fine)
     right.loglog(fine, values, color=style.LIGHT.ink, lw=style.THEORY_WIDTH)
-    right.annotate(names[k], (1e-3, values[0]), (4, 5), textcoords="offset points", color=colour)
+    spot = (4, 5) if k < 2 else (14, 0)
+    right.annotate(names[k], (1e-3, values[0]), spot, textcoords="offset points", color=colour)
 right.set(xlabel="scale γ of the start", ylabel="singular values of $W_1$ at the end", title="features learnt, or not")
 rich, lazy = first[0, 1] / first[0, 2], first[-1, 1] / first[-1, 2]
 figure.supxlabel(

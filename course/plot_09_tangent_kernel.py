@@ -93,7 +93,7 @@ def trained(width):
     outputs = run.outputs.values.reshape(len(at), n)
     K = la.measure.kernels.empirical(net, start, X)
     forecast = outputs[0] + la.theory.linearised.descend(at, K, y - outputs[0], STEP)
-    (w, v), first = start, outputs[0]
+    (w, v), first = start.layers, outputs[0]
     assert np.allclose(K, kernel(np.asarray(w), np.asarray(v)[0]))
     return outputs, forecast, np.sqrt(np.mean((outputs[-1] - forecast[-1]) ** 2) / np.mean((y - first) ** 2))
 

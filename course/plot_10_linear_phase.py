@@ -85,12 +85,13 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(8.8, 3.5), layout="constrain
 left.loglog(at[1:], error(measured)[1:], color=blue, lw=style.MEASURED_WIDTH)
 for name, f in forecasts.items():
     left.loglog(at[1:], error(f)[1:], color=ink, lw=style.THEORY_WIDTH, ls="-" if name == "twin" else "--")
-left.text(1.3, 0.75 * error(measured)[1], "network", color=blue)
-left.annotate(
-    "naive twin", (at[-1], error(forecasts["naive twin"])[-1]), (-4, 5), textcoords="offset points", ha="right"
-)
-left.annotate("twin", (at[-1], error(forecasts["twin"])[-1]), (-4, -11), textcoords="offset points", ha="right")
+for name, f, drop, colour in (
+    ("naive twin", forecasts["naive twin"], 5, ink), ("twin", forecasts["twin"], 4, ink), ("network", measured, -13, blue)
+):  # fmt: skip
+    left.annotate(name, (at[-1], error(f)[-1]), (-3, drop), textcoords="offset points", ha="right", color=colour)
 left.set(xlabel="step", ylabel="error on fresh inputs, per variance", title="learning")
+left.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
+left.minorticks_off()
 for (name, gap), colour in zip(gaps.items(), (blue, orange), strict=True):
     right.loglog(at[1:], gap[1:], color=colour, lw=style.MEASURED_WIDTH)
     right.annotate(name, (at[-1], gap[-1]), (-4, 6), textcoords="offset points", ha="right", color=colour)
