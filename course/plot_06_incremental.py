@@ -89,7 +89,7 @@ for each, colour in zip(depths, shades, strict=True):
     right.loglog(excess, limit, color=colour, lw=style.MEASURED_WIDTH)
     name, place = ("∞" if np.isinf(each) else each), (0.022 if each > 2 else 0.16)
     right.annotate(
-        f"depth {name}", (place, np.interp(place, excess, limit)), (4, 8 if each > 2 else -4), textcoords="offset points",
+        f"depth {name}", (place, np.interp(place, excess, limit)), (4, 13 if each > 2 else -4), textcoords="offset points",
         color=colour,
     )  # fmt: skip
 right.set(xlabel="$r-1$: how much stronger the strong mode is", ylabel="largest start σ₀/σⱼ*", ylim=(1e-16, 1))
