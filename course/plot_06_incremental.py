@@ -87,9 +87,9 @@ shades = plt.colormaps[style.FIELD_MAP](np.linspace(0.25, 0.82, 4))
 for each, colour in zip(depths, shades, strict=True):
     limit = np.exp(la.theory.phases.log_threshold(each, 1 + excess, s, f))
     right.loglog(excess, limit, color=colour, lw=style.MEASURED_WIDTH)
-    name, place = ("∞" if np.isinf(each) else each), (0.022 if each > 2 else 0.16)
+    name, place, lift = ("∞" if np.isinf(each) else each), *((0.022, 13) if each > 2 else (0.16, -4))
     right.annotate(
-        f"depth {name}", (place, np.interp(place, excess, limit)), (4, 13 if each > 2 else -4), textcoords="offset points",
+        f"depth {name}", (place, np.interp(place, excess, limit)), (4, lift), textcoords="offset points",
         color=colour,
     )  # fmt: skip
 right.set(xlabel="$r-1$: how much stronger the strong mode is", ylabel="largest start σ₀/σⱼ*", ylim=(1e-16, 1))
