@@ -109,7 +109,7 @@ right.set(
 )
 slope = np.polyfit(np.log(loss[-40:]), np.log(norms["spectral"][-40:]), 1)[0]
 figure.supxlabel(
-    f"Left: the three norms agree to {spread:.0e} and grow as the loss to the power {slope:.2f}; the bound has −½.\n"
+    f"Left: the three norms agree to {spread:.1%} and grow as the loss to the power −{-slope:.2f}; the bound has −½.\n"
     f"Right: effective ranks {ranks[1]:.1f}, {ranks[2]:.1f} and {ranks[3]:.1f} at depths 1, 2 and 3; "
     f"the truth's is {float(la.measure.effective_rank(truth)):.1f}.",
     fontsize=8.5,

@@ -103,9 +103,12 @@ left, *others = axes
 blue, orange, ink = style.LIGHT.palette[0], style.LIGHT.palette[1], style.LIGHT.ink
 left.fill_between(widths, gaps.min(axis=1), gaps.max(axis=1), color=blue, alpha=0.22, lw=0)
 left.loglog(widths, gaps.mean(axis=1), color=blue, lw=style.MEASURED_WIDTH)
-left.loglog(widths, gaps.mean(axis=1)[4] * (widths / widths[4]) ** -0.5, color=ink, lw=style.THEORY_WIDTH)
+level = np.exp(np.mean(np.log(gaps.mean(axis=1) * widths**0.5)))
+left.loglog(widths, level * widths**-0.5, color=ink, lw=style.THEORY_WIDTH)
 left.annotate("$m^{-1/2}$", (widths[6], gaps.mean(axis=1)[6]), (6, 8), textcoords="offset points")
 left.set(xlabel="width $m$", ylabel="distance of $K$ from its limit", title="the kernel at the start")
+left.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
+left.tick_params(axis="y", which="minor", labelleft=False)
 parted = []
 for ax, width in zip(others, (16, 2048), strict=True):
     outputs, forecast, gap = trained(width)
@@ -115,7 +118,7 @@ for ax, width in zip(others, (16, 2048), strict=True):
         ax.semilogx(at, forecast[:, k], color=ink, lw=style.THEORY_WIDTH)
     ax.set(xlabel="step", title=f"three outputs, width {width}", xlim=(1, STEPS))
 figure.supxlabel(
-    f"Left: the mean over 8 draws falls as m to the power {slope:.2f}. Right: trained (coloured) and forecast (thin).\n"
+    f"Left: the mean over 8 draws falls as m to the power −{-slope:.2f}. Right: trained (coloured) and forecast (thin).\n"
     f"After {STEPS} steps they differ by {parted[0]:.0%} of the labels at width 16, and by {parted[1]:.1%} at 2048.",
     fontsize=8.5,
 )

@@ -90,7 +90,8 @@ for name, f, drop, colour in (
 ):  # fmt: skip
     left.annotate(name, (at[-1], error(f)[-1]), (-3, drop), textcoords="offset points", ha="right", color=colour)
 left.set(xlabel="step", ylabel="error on fresh inputs, per variance", title="learning")
-left.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
+left.set_ylim(0.09, 7)
+left.set_yticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
 left.minorticks_off()
 for (name, gap), colour in zip(gaps.items(), (blue, orange), strict=True):
     right.loglog(at[1:], gap[1:], color=colour, lw=style.MEASURED_WIDTH)

@@ -46,6 +46,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../course", "../examples"],
     "gallery_dirs": ["course", "gallery"],
     "filename_pattern": r"/plot_",
+    "within_subsection_order": "lessons.Order",
     "first_notebook_cell": (here / "first_cell.txt").read_text(),
     "abort_on_example_error": True,
     "show_memory": False,

@@ -11,6 +11,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx_gallery.notebook import rst2md
+from sphinx_gallery.sorting import NumberOfCodeLinesSortKey
 
 from lineament.claims import all_claims
 from lineament.report import explorer
@@ -18,6 +19,15 @@ from lineament.report import explorer
 SOLUTIONS = Path(__file__).parents[2] / "course" / "solutions"
 GALLERY = "course"
 SOLUTION = re.compile(r"^\.\. solution:: (\S+)$", re.MULTILINE)
+
+
+class Order(NumberOfCodeLinesSortKey):
+    """Lessons by their number, the examples of any other gallery from short to long."""
+
+    def __call__(self, filename: str) -> int:
+        """A number to sort by."""
+        lesson = re.match(r"plot_(\d+)_", filename)
+        return int(lesson[1]) if lesson else super().__call__(filename)
 
 
 def parts(name: str) -> tuple[str, str]:
