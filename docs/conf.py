@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import sys
 from pathlib import Path
 
 import lineament
@@ -7,6 +8,7 @@ from lineament.claims.papers import PAPERS
 from lineament.report import explorer
 
 here = Path(__file__).parent
+sys.path.insert(0, str(here / "extensions"))
 project = "lineament"
 author = "The lineament developers"
 copyright = "2026, The lineament developers"
@@ -28,10 +30,11 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
+    "lessons",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 bibtex_bibfiles = ["_build/references.bib"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "extensions"]
 suppress_warnings = ["config.cache"]
 
 default_role = "code"
@@ -40,9 +43,11 @@ autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "undoc-members": False}
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../course", "../examples"],
+    "gallery_dirs": ["course", "gallery"],
     "filename_pattern": r"/plot_",
+    "within_subsection_order": "lessons.Order",
+    "first_notebook_cell": (here / "first_cell.txt").read_text(),
     "abort_on_example_error": True,
     "show_memory": False,
     "download_all_examples": False,
