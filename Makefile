@@ -67,4 +67,4 @@ format: $(SETUP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) atlas docs/_build docs/course docs/gallery bench .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) atlas docs/_build docs/course docs/gallery docs/generated bench .pytest_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ from lineament.data.columns import natural
 from lineament.data.labels import canonical, printable
 from lineament.data.tables import Table
 
+from . import words
 from .moments import CONSTANT, MOST_CLASSES
 
 Array = NDArray[np.float64]
@@ -68,7 +69,7 @@ def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_sh
         raise ValueError(f"at least four complete rows are needed, to train and to test; there are {len(X)}")
     said = list(table.notices)
     if (~complete).any():
-        said.append(f"{int((~complete).sum())} of {len(complete)} rows have a missing value and were left out.")
+        said.append(words.left_out(int((~complete).sum()), len(complete)))
     order = np.random.default_rng(seed).permutation(len(X))
     if len(order) > MOST_ROWS:
         said.append(f"{MOST_ROWS} of {len(order)} rows were drawn: a kernel of more would take long.")
@@ -106,7 +107,7 @@ def _scaled(
         raise ValueError(f"at least one feature must vary; all {len(varies)} columns are constant")
     if not varies.all():
         left = [name for name, kept in zip(features, varies, strict=True) if not kept]
-        said = (*said, f"{len(left)} constant column(s) were left out: {', '.join(left[:6])}.")
+        said = (*said, words.constant(left))
     Z = (X[:, varies] - mean[varies]) / deviation[varies]
     if not classes:
         centre, spread = y[train].mean(axis=0), y[train].std(axis=0)
