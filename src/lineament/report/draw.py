@@ -7,6 +7,7 @@ import html
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,8 @@ def draw(figure: Figure, *, dark: bool = False) -> "Picture":
             spare.remove()
         for axes, panel in zip(grid, figure.panels, strict=False):
             draw_panel(axes, panel, Look(theme, colours), legend=not shared)
+        for axes in picture.axes:  # colour bars among them
+            _fix_ticks(axes, theme)
         if not shared:
             legends.clear(picture, grid[: len(figure.panels)])
         else:
@@ -62,7 +65,7 @@ def draw(figure: Figure, *, dark: bool = False) -> "Picture":
 def draw_panel(axes: "Axes", panel: Panel, look: Look, *, legend: bool = True) -> None:
     """Draw one panel on given axes, with its own legend unless the figure has one for all."""
     field = any(mark.kind in ("heat", "image") for mark in panel.marks)
-    look = Look(look.theme, look.colours, on_field=field)
+    look = replace(look, on_field=field)
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.title:
         axes.set_title(panel.title)
@@ -75,14 +78,17 @@ def draw_panel(axes: "Axes", panel: Panel, look: Look, *, legend: bool = True) -
         MARKS[mark.kind](axes, mark, look)
     if panel.y_limits is not None:
         axes.set_ylim(*panel.y_limits)
-    # Ticks are made when the picture is rendered, after the style's settings are gone: fix their look now.
-    axes.tick_params(which="both", color=look.theme.ink, labelcolor=look.theme.ink, width=0.6, labelsize=8.0)
-    axes.tick_params(which="major", length=3.0)
-    axes.tick_params(which="minor", length=1.6)
     handles, labels = _entries([axes], [panel])
     if handles and legend:
         frame: dict[str, Any] = {"facecolor": style.FIELD_HALO, "labelcolor": style.FIELD_INK} if field else {}
         axes.legend(handles, labels, ncols=2 if len(labels) > 6 else 1, **frame)
+
+
+def _fix_ticks(axes: "Axes", theme: Theme) -> None:
+    """Fix the look of ticks, which are made when the picture is rendered, after the style's settings are gone."""
+    axes.tick_params(which="both", color=theme.ink, labelcolor=theme.ink, width=0.6, labelsize=8.0)
+    axes.tick_params(which="major", length=3.0)
+    axes.tick_params(which="minor", length=1.6)
 
 
 def group_colours(marks: Sequence[Mark], theme: Theme) -> dict[int, str]:
