@@ -6,17 +6,15 @@ Matplotlib is imported when something is drawn, and only its object interface: n
 import html
 import io
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lineament.evidence.figure import Figure, Mark, Panel
+from lineament.evidence.figure import Figure, Panel
 from lineament.execution import files
 
 from . import legends, style
+from .colours import colours_of
 from .marks import MARKS, Look, set_scale
 from .style import Theme
 
@@ -43,27 +41,23 @@ def draw(figure: Figure, *, dark: bool = False) -> "Picture":
     columns = max(1, min(figure.columns, len(figure.panels)))
     rows = -(-len(figure.panels) // columns)
     width = PANEL_WIDTHS.get(columns, NARROWEST)
-    shared = _one_legend(figure)
-    colours = group_colours([mark for panel in figure.panels for mark in panel.marks], theme)
+    colours = colours_of(figure.panels, theme)
     with matplotlib.rc_context(style.rc(theme)):
         picture = Picture(figsize=(columns * width, rows * width * ASPECT), layout="constrained")
         grid = list(picture.subplots(rows, columns, squeeze=False).flat)
         for spare in grid[len(figure.panels) :]:
             spare.remove()
-        for axes, panel in zip(grid, figure.panels, strict=False):
-            draw_panel(axes, panel, Look(theme, colours), legend=not shared)
+        grid = grid[: len(figure.panels)]
+        for axes, panel, own in zip(grid, figure.panels, colours, strict=True):
+            draw_panel(axes, panel, Look(theme, own))
         for axes in picture.axes:  # colour bars among them
             _fix_ticks(axes, theme)
-        if not shared:
-            legends.clear(picture, grid[: len(figure.panels)])
-        else:
-            handles, labels = _entries(grid[: len(figure.panels)], figure.panels)
-            picture.legend(handles, labels, loc="outside lower center", ncols=2 * columns, frameon=False)
+        legends.explain(picture, grid, figure.panels, theme)
     return picture
 
 
-def draw_panel(axes: "Axes", panel: Panel, look: Look, *, legend: bool = True) -> None:
-    """Draw one panel on given axes, with its own legend unless the figure has one for all."""
+def draw_panel(axes: "Axes", panel: Panel, look: Look) -> None:
+    """Draw one panel on given axes, without names and legend."""
     field = any(mark.kind in ("heat", "image") for mark in panel.marks)
     look = replace(look, on_field=field)
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
@@ -78,10 +72,6 @@ def draw_panel(axes: "Axes", panel: Panel, look: Look, *, legend: bool = True) -
         MARKS[mark.kind](axes, mark, look)
     if panel.y_limits is not None:
         axes.set_ylim(*panel.y_limits)
-    handles, labels = _entries([axes], [panel])
-    if handles and legend:
-        frame: dict[str, Any] = {"facecolor": style.FIELD_HALO, "labelcolor": style.FIELD_INK} if field else {}
-        axes.legend(handles, labels, ncols=2 if len(labels) > 6 else 1, **frame)
 
 
 def _fix_ticks(axes: "Axes", theme: Theme) -> None:
@@ -89,22 +79,6 @@ def _fix_ticks(axes: "Axes", theme: Theme) -> None:
     axes.tick_params(which="both", color=theme.ink, labelcolor=theme.ink, width=0.6, labelsize=8.0)
     axes.tick_params(which="major", length=3.0)
     axes.tick_params(which="minor", length=1.6)
-
-
-def group_colours(marks: Sequence[Mark], theme: Theme) -> dict[int, str]:
-    """One colour for each group: the palette's, or an even ramp where there are more groups than the palette has."""
-    import matplotlib
-    from matplotlib.colors import to_hex
-
-    groups = sorted({mark.group for mark in marks})
-    if len(groups) <= len(theme.palette):
-        # A group keeps its colour from figure to figure, unless two groups would fall on the same one.
-        places = [group % len(theme.palette) for group in groups]
-        if len(set(places)) < len(places):
-            places = list(range(len(groups)))
-        return {group: theme.palette[place] for group, place in zip(groups, places, strict=True)}
-    ramp = matplotlib.colormaps[style.MODES_MAP](np.linspace(0.32, 0.86, len(groups)))
-    return {group: to_hex(colour) for group, colour in zip(groups, ramp, strict=True)}
 
 
 def svg(figure: Figure, *, dark: bool = False) -> str:
@@ -160,41 +134,3 @@ def _render(figure: Figure, form: str, *, dark: bool) -> bytes:
     with matplotlib.rc_context(style.rc(style.DARK if dark else style.LIGHT)):
         draw(figure, dark=dark).savefig(target, format=form, metadata=undated[form])
     return target.getvalue()
-
-
-def _one_legend(figure: Figure) -> bool:
-    """Whether one legend can serve all panels.
-
-    It can if no label means two things, and every label of a measurement is in the panel that has most of them: panels
-    with measurements of their own are easier to read with legends of their own.
-    """
-    if not all(_in_legend(mark) for panel in figure.panels for mark in panel.marks):
-        return False
-    panels = list(filter(None, map(_meanings, figure.panels)))
-    meanings = set().union(*panels)
-    unique = len({label for label, _, _ in meanings}) == len(meanings)
-    measured = [{label for label, role, _ in panel if role == "measured"} for panel in panels]
-    return len(panels) > 1 and unique and set().union(*measured) in measured
-
-
-def _meanings(panel: Panel) -> set[tuple[str, str, int]]:
-    """What the labels of a panel mean: the role of their mark, and the colour of a measurement."""
-    return {
-        (mark.label, mark.role, mark.group if mark.role == "measured" else 0) for mark in panel.marks if mark.label
-    }
-
-
-def _in_legend(mark: Mark) -> bool:
-    """The label of a heat map stands on its colour bar, that of an image under it."""
-    return mark.kind not in ("heat", "image")
-
-
-def _entries(grid: Sequence["Axes"], panels: Sequence[Panel]) -> tuple[list, list[str]]:
-    """One legend entry for each label: measurements first, then theory, then guides."""
-    handles: dict[str, object] = {}
-    for axes in grid:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    roles = {mark.label: mark.role for panel in panels for mark in panel.marks}
-    labels = sorted(handles, key=lambda label: ("measured", "theory", "reference").index(roles[label]))
-    return [handles[label] for label in labels], labels

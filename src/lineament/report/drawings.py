@@ -12,7 +12,7 @@ from lineament.execution import files
 from lineament.execution.fingerprint import digest
 from lineament.execution.store import Stored
 
-from . import draw, marks, style
+from . import cells, colours, draw, labels, legends, marks, style
 
 
 def draw_ahead(record: Stored, folder: Path) -> None:
@@ -53,4 +53,4 @@ def _name(figure: Figure, name: str) -> str:
 
 @cache
 def _style() -> str:
-    return "".join(map(inspect.getsource, (draw, marks, style)))
+    return "".join(map(inspect.getsource, (cells, colours, draw, labels, legends, marks, style)))

@@ -6,7 +6,9 @@ import numpy as np
 
 from lineament.evidence.figure import Panel
 
-from ..draw import draw_panel, group_colours
+from .. import legends
+from ..colours import colours_of
+from ..draw import draw_panel
 from ..marks import Look
 from ..style import Theme
 
@@ -27,7 +29,11 @@ def show(panel: Panel, ax: "Axes | None") -> "Axes":
         ax = pyplot.subplots()[1]
     theme = _theme(ax)
     width = float(matplotlib.rcParams["lines.linewidth"]) / PLAIN_WIDTH
-    draw_panel(ax, panel, Look(theme, group_colours(panel.marks, theme), width=width))
+    draw_panel(ax, panel, Look(theme, colours_of([panel], theme)[0], width=width))
+    written = legends.write_names(ax, panel, theme)
+    entries = legends.left_over(ax, panel, written)
+    if entries:
+        legends.write_legend(ax, panel, entries)
     return ax
 
 

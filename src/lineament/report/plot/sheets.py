@@ -22,7 +22,7 @@ def style(name: Literal["paper", "slides"]) -> dict[str, Any]:
             files with letters that can be searched. "slides": a whole 16 : 9 slide, large letters without serifs and
             thick lines.
     """
-    from matplotlib import cycler
+    from matplotlib.rcsetup import cycler
 
     sheet = arguments.one_of("name", name, tuple(_SHEETS))
     shared = {
