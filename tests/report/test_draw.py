@@ -16,6 +16,7 @@ from matplotlib.patches import StepPatch
 from lineament.evidence import figure as fig
 from lineament.report import draw, legends, style
 from lineament.report.colours import colours_of
+from lineament.report.embedding import embed
 from lineament.report.marks import _cell_edges
 
 T = np.linspace(0.0, 4.0, 50)
@@ -281,7 +282,7 @@ def test_svg_is_the_same_every_time(dark):
 
 
 def test_an_embedded_figure_has_the_pages_colours_and_ids_of_its_own():
-    one_text, other = draw.embed(everything(), "quick"), draw.embed(everything(), "full")
+    one_text, other = embed(everything(), "quick"), embed(everything(), "full")
     for text, name in ((one_text, "quick"), (other, "full")):
         element = ElementTree.fromstring(text)
         ids = [part.get("id") for part in element.iter() if part.get("id")]
@@ -289,11 +290,29 @@ def test_an_embedded_figure_has_the_pages_colours_and_ids_of_its_own():
         assert all(id.startswith(f"{name}-") for id in ids)
         targets = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
         assert set(targets) <= set(ids)
-        assert element.get("role") == "img"
-        assert element.get("aria-label") == "Every kind of mark, x<y & more."
+        whole = element[0]
+        assert whole.get("role") == "img"
+        assert whole.get("aria-label") == "Every kind of mark, x<y & more."
         assert "var(--ink)" in text
         assert "var(--mark-0)" in text
         assert not [colour for colour in style.tokens(style.LIGHT).values() if colour in text]
+
+
+def test_a_narrow_page_has_a_window_on_each_panel():
+    panels = (fig.Panel((KINDS["heat"],), "x", "y", "a field", "log"), fig.Panel((KINDS["line"],), "x", "y", "a line"))
+    both = tuple(fig.Panel((*panel.marks, fig.points(T, T, "seen")), "x", "y") for panel in (panels[1], panels[1]))
+    element = ElementTree.fromstring(embed(fig.Figure(panels, "c", 2), "q"))
+    assert element.get("class") == "picture stacks"
+    whole, stack = element
+    assert stack.get("aria-hidden") == "true"
+    width = float(whole.get("viewBox").split()[2])
+    field, line = ([float(number) for number in window.get("viewBox").split()] for window in stack)
+    assert 0 <= field[0] + 2 < field[0] + field[2] <= line[0] + 4 < line[0] + line[2] <= width + 4
+    assert [len(window) for window in stack] == [2, 1]  # the field has its colour bar with it
+    legend = ElementTree.fromstring(embed(fig.Figure(both, "c", 2), "q"))[1]
+    assert len(legend) == 3
+    alone = ElementTree.fromstring(embed(fig.Figure(panels[:1], "c"), "q"))
+    assert (alone.get("class"), len(alone)) == ("picture", 1)
 
 
 @pytest.mark.parametrize(("form", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])

@@ -3,9 +3,7 @@
 Matplotlib is imported when something is drawn, and only its object interface: no global state, no display.
 """
 
-import html
 import io
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,30 +81,7 @@ def _fix_ticks(axes: "Axes", theme: Theme) -> None:
 
 def svg(figure: Figure, *, dark: bool = False) -> str:
     """The figure as an SVG document. The same figure gives the same text."""
-    return _render(figure, "svg", dark=dark).decode()
-
-
-def embed(figure: Figure, name: str) -> str:
-    """The figure as an SVG element of a page, in the page's own colours (`style.tokens`).
-
-    Args:
-        figure: What to draw; its caption becomes the element's accessible name.
-        name: Prefix of every id inside the element, unique on the page.
-    """
-    text = svg(figure)
-    text = text[text.index("<svg") :]
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    variables = {colour: f"var({token})" for token, colour in style.tokens(style.LIGHT).items()}
-    text = re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda found: variables.get(found[0], found[0]), text)
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # A hundredth of a point is finer than any screen; more digits only make pages heavy.
-    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
-    # Points are 1/72 inch, CSS pixels 1/96: below 0.8 of its drawn size the lettering is too small to read.
-    width = float(re.search(r'width="([\d.]+)pt"', text)[1]) * 96 / 72  # type: ignore[index]
-    text = re.sub(r' (width|height)="[\d.]+pt"', "", text, count=2)
-    size = f"min-width:{0.8 * width:.0f}px;max-width:{1.4 * width:.0f}px"
-    label = html.escape(" ".join(re.sub(r"[$\\{}]", "", figure.caption).split()), quote=True)
-    return text.replace("<svg", f'<svg role="img" aria-label="{label}" style="{size}"', 1)
+    return render(draw(figure, dark=dark), "svg").decode()
 
 
 def save(figure: Figure, path: str | Path, *, dark: bool = False) -> Path:
@@ -115,7 +90,7 @@ def save(figure: Figure, path: str | Path, *, dark: bool = False) -> Path:
     form = path.suffix.removeprefix(".").lower()
     if form not in FORMATS:
         raise ValueError(f"path {str(path)!r} must end in one of {', '.join('.' + form for form in FORMATS)}")
-    return files.write(path, _render(figure, form, dark=dark))
+    return files.write(path, render(draw(figure, dark=dark), form))
 
 
 def draw_files(record: "Stored", folder: Path) -> None:
@@ -125,12 +100,12 @@ def draw_files(record: "Stored", folder: Path) -> None:
             save(record.figure, folder / f"{record.id}.{record.size}.{record.seed}.{form}")
 
 
-def _render(figure: Figure, form: str, *, dark: bool) -> bytes:
+def render(picture: "Picture", form: str) -> bytes:
+    """A drawn figure as a file; what would change from one saving to the next is left out."""
     import matplotlib
 
-    # What would change from one saving to the next is left out.
     undated = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
     target = io.BytesIO()
-    with matplotlib.rc_context(style.rc(style.DARK if dark else style.LIGHT)):
-        draw(figure, dark=dark).savefig(target, format=form, metadata=undated[form])
+    with matplotlib.rc_context(style.rc(style.LIGHT)):  # what both themes share: fonts and how letters are written
+        picture.savefig(target, format=form, metadata=undated[form], facecolor=picture.get_facecolor())
     return target.getvalue()

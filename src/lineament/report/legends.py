@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 LINE, HANDLE = 0.18, 0.4  # height of a line of a legend, and width of what stands beside its text, in inches
+PHONE = 3.8  # inches: a legend no wider than a phone's page is never shrunk on it
 ORDER = ("measured", "theory", "reference")
 
 
@@ -131,7 +132,7 @@ def _below_all(picture: "Picture", left: Sequence[dict[str, Any]], panels: Seque
     order.sort(key=lambda label: ORDER.index(roles[label]))
     if not order:
         return
-    width = picture.get_figwidth()
+    width = min(picture.get_figwidth(), PHONE)
     longest = max(map(len, order)) * 0.055 + HANDLE  # inches, at the size of letters in a legend
     columns = max(1, min(len(order), int(width // longest)))
     picture.legend(
