@@ -8,7 +8,8 @@ from markupsafe import Markup
 from lineament.execution import files
 from lineament.recording import Recording
 
-from . import draw, recording_figures, site
+from . import recording_figures, site
+from .embedding import embed
 
 TITLES = {
     "curves": "Learning curves",
@@ -56,7 +57,7 @@ def page(recording: Recording) -> str:
     """The page as text."""
     trouble = recording.trouble
     figures, missing = ({}, []) if trouble is not None and trouble.place == 0 else recording_figures.figures(recording)
-    drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
+    drawn = {name: (Markup(embed(figure, name)), figure.caption) for name, figure in figures.items()}
     return site.templates().get_template("recording.html.j2").render(
         title=f"{recording.about['model']} recorded" if "model" in recording.about else "A recorded run",
         recording=recording,
