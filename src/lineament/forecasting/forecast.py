@@ -256,7 +256,10 @@ def notices(made: Forecast) -> list[str]:
             "be estimated, and nothing is said on when to stop."
         )
     if unseen:
-        told.append(f"{unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.")
+        told.append(
+            f"{unseen} direction(s) of the inputs do not vary in the data beyond rounding: columns depend on each other. "
+            "The network learns nothing there."
+        )
     if made.step_size > made.largest_stable:
         told.append(f"{words.beyond(made)} Recommended: {made.recommended:.3g}.")
     elif made.step_size > 4 * made.recommended:
