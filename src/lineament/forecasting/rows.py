@@ -47,8 +47,10 @@ class Rows:
     notices: tuple[str, ...]
 
 
-def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_share: float, seed: int) -> Rows:
-    """Hold a table, without incomplete rows and constant columns, and part it at random.
+def read_rows(
+    table: Table, *, classes: bool | None, scale_target: bool, test_share: float, seed: int, most: int = MOST_ROWS
+) -> Rows:
+    """Hold a table, without incomplete rows and constant columns, and part it at random; at most so many rows of it.
 
     Raises:
         ValueError: if fewer than four rows are complete, or nothing varies.
@@ -70,9 +72,9 @@ def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_sh
     if (~complete).any():
         said.append(f"{int((~complete).sum())} of {len(complete)} rows have a missing value and were left out.")
     order = np.random.default_rng(seed).permutation(len(X))
-    if len(order) > MOST_ROWS:
-        said.append(f"{MOST_ROWS} of {len(order)} rows were drawn: a kernel of more would take long.")
-        order = order[:MOST_ROWS]
+    if len(order) > most:
+        said.append(f"{most} of {len(order)} rows were drawn: more would take long.")
+        order = order[:most]
     held = min(max(1, round(test_share * len(order))), len(order) - 2)
     test, train = np.sort(order[:held]), np.sort(order[held:])
     return _scaled(X, values, number, train, test, table.features, names, is_class, scale_target, tuple(said))
