@@ -186,7 +186,7 @@ def test_a_linear_network_with_an_ordinary_start_is_followed_row_by_row(run, tmp
     assert code == 0
     assert out.startswith("What a DeepLinear 3 → 9 → 9 → 1 learns from good.csv")
     assert "Nothing is linearised" in out
-    assert "Start: Glorot's." in out
+    assert "Start: Glorot's." in " ".join(out.split())
     page = (tmp_path / "forecast.html").read_text()
     assert "--network linear --depth 3" in page
     data = json.loads((tmp_path / "forecast.json").read_text())

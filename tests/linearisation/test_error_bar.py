@@ -17,11 +17,14 @@ def test_at_the_looks_it_is_what_was_seen_and_before_the_first_it_begins_at_noth
 def test_between_looks_it_lies_between_and_after_the_last_it_grows_with_the_step():
     ratio = error_bar.ratio_at(np.array([30, 200, 300]), LOOKS, np.array([1.0, 1.1, 1.2]), np.ones(3))
     assert 1.1 < ratio[0] < 1.2
-    np.testing.assert_allclose(ratio[1:], [1.4, 1.6])
+    np.testing.assert_allclose(ratio[1:], [1.2**2, 1.2**3])
 
 
-def test_a_loss_that_falls_behind_its_forecast_never_turns_negative():
-    assert error_bar.ratio_at(np.array([1000]), LOOKS, np.array([1.0, 0.9, 0.8]), np.ones(3))[0] == 0
+def test_two_losses_that_fall_at_different_rates_part_as_is_foreseen():
+    at = np.array([100, 500, 2000])
+    fast, slow = np.exp(-0.002 * at), np.exp(-0.0015 * at)
+    looks = np.exp(-0.002 * LOOKS), np.exp(-0.0015 * LOOKS)
+    np.testing.assert_allclose(error_bar.ratio_at(at, LOOKS, *looks), fast / slow)
 
 
 def test_without_looks_nothing_is_known_to_depart():

@@ -3,8 +3,8 @@
 At every look the network carried along was seen beside the forecast (`safe`). The bar reaches from the one to the
 other, and beyond by what a look itself may miss. Narrow networks depart early and wide ones late, so that the width of
 the network is in it, as are the step size and the time. Between looks the departure is interpolated in the logarithm
-of the step. After the last one it grows in proportion to the step: what drives it, the drift of the kernel, does so at
-first. Orders of minibatches widen the bar by the band they span.
+of the step. After the last one its logarithm grows in proportion to the step: two losses that fall at different rates
+part like that. Orders of minibatches widen the bar by the band they span.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ def ratio_at(at: np.ndarray, looks: np.ndarray, loss: Array, forecast: Array) ->
     steps = np.concatenate([[0.0], looks])
     between = np.interp(np.log1p(at), np.log1p(steps), np.concatenate([[0.0], off]))
     beyond = at > looks[-1]
-    grown = 1 + off[-1] * at / looks[-1]
-    # A loss does not fall below zero, however far the departure is carried on.
-    return np.where(beyond, np.maximum(grown, 0.0), 1 + between)
+    with np.errstate(over="ignore"):
+        grown = np.maximum(1 + off[-1], 0.0) ** (at / looks[-1])
+    return np.where(beyond, grown, 1 + between)
 
 
 def bounds(curve: Array, ratio: Array, low: Array | None = None, high: Array | None = None) -> tuple[Array, Array]:

@@ -39,7 +39,7 @@ def brief(made: Linearised) -> str:
 
 def setting(made: Linearised) -> str:
     """The network, the data and the optimiser."""
-    test = "" if made.X_test is None else f" and {count(len(made.X_test))} test points"
+    test = "" if made.X_test is None else f" and {count(len(made.X_test))} test point{'s' * (len(made.X_test) != 1)}"
     momentum = f", momentum {made.momentum:g}" if made.momentum else ""
     batch = "all examples at once" if made.batch_size is None else f"batches of {made.batch_size}"
     return (
