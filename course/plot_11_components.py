@@ -102,8 +102,8 @@ slope = np.polyfit(np.log(variance), np.log(half(distance)), 1)[0]
 spread = half(white).max() / half(white).min()
 figure.supxlabel(
     f"Left: trained (coloured) and forecast for infinite width (thin) differ by at most {worst:.1%}.\nRight: the step "
-    f"at which half is learnt grows as the variance to the power −{-slope:.2f}; theory says −1. Whitened, all come within "
-    f"a factor {spread:.2f}.",
+    f"at which half is learnt grows as the variance to the power −{-slope:.2f}; theory says −1. Whitened, all come "
+    f"within a factor {spread:.2f}.",
     fontsize=8.5,
 )
 
