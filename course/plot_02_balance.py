@@ -101,7 +101,7 @@ figure.supxlabel(
 # **Play**: :preset:`beyond-lazy-rich` has a slider for the imbalance of two layers. Move it, and watch the learning
 # curve change from a sigmoid to an exponential; lesson 7 says why.
 #
-# **Checked by** :claim:`cohen-l1` (conservation on five losses, and its slope under descent), :claim:`cohen-p2` and
+# **Checked by** :claim:`cohen-l1` (conservation on many losses, and its slope under descent), :claim:`cohen-p2` and
 # :claim:`cohen-a1` (every matrix has a balanced factorisation).
 #
 # Exercises

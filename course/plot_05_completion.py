@@ -66,8 +66,8 @@ print(f"loss {loss[-1]:.1e}, spectral norm {norms['spectral'][-1]:.1f}, determin
 # --------
 #
 # A random matrix of rank 2, of which about half of the entries are known. One layer never moves the unknown entries:
-# it ends with the known values and the start elsewhere. Two and three layers, from the same small start, end near the
-# truth.
+# it ends with the known values and the start elsewhere. Two layers, from a small start, come nearer to the truth, and
+# three find it.
 rng = np.random.default_rng(1)
 truth = rng.normal(size=(10, 2)) @ rng.normal(size=(2, 10))
 seen = rng.random((10, 10)) < 0.6

@@ -28,13 +28,12 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # .. math:: W^+=W-\mu\sum_{l=1}^LA_l\,E_r\,B_l+O(\mu^2),
 #
 # where :math:`A_l=(W_L\cdots W_{l+1})(W_L\cdots W_{l+1})^\top` and :math:`B_l=(W_{l-1}\cdots W_1)^\top(W_{l-1}\cdots
-# W_1)` are the *gradient scale matrices*; in lesson 3 they were powers of :math:`W`, because the layers were balanced
-# and small.
+# W_1)` are the *gradient scale matrices*; in lesson 3 they were powers of :math:`W`, because the layers were balanced.
 #
 # Wide layers with random weights are another case. If the weights of layer :math:`l` are independent with variance
 # :math:`2/(m_{l-1}+m_l)`, where :math:`m_l` are the widths, and :math:`1/m_1`, :math:`1/m_{L-1}` in the first and last
-# layer, then :math:`E\,A_l=I` and :math:`E\,B_l=I`, and the spread of their entries is of order :math:`1/m`. As long
-# as they stay near :math:`I`, the step is
+# layer, and hidden widths are equal, then :math:`E\,A_l=I` and :math:`E\,B_l=I`, and the spread of their entries is of
+# order :math:`1/m`. As long as they stay near :math:`I`, the step is
 #
 # .. math:: W^+=W-\mu L\,(W\Lambda_{xx}-\Lambda_{yx}) :
 #
@@ -102,8 +101,8 @@ slope = np.polyfit(np.log(variance), np.log(half(distance)), 1)[0]
 spread = half(white).max() / half(white).min()
 figure.supxlabel(
     f"Left: trained (coloured) and forecast for infinite width (thin) differ by at most {worst:.1%}.\nRight: the step "
-    f"at which half is learnt grows as the variance to the power −{-slope:.2f}; theory says −1. Whitened, all come within "
-    f"a factor {spread:.2f}.",
+    f"at which half is learnt grows as the variance to the power −{-slope:.2f}; theory says −1. Whitened, all come "
+    f"within a factor {spread:.2f}.",
     fontsize=8.5,
 )
 
@@ -112,8 +111,9 @@ figure.supxlabel(
 # -------------
 #
 # Networks with different starts, and even of different kinds, learn the same components first, so they get the same
-# *examples* right first. Noise in the labels is learnt late, since most of it lies along components of small variance:
-# this is why stopping early helps, and why whitening, which removes the order, removes the help too.
+# *examples* right first. Noise in the labels is learnt late, since most of what it does to the solution lies along
+# components of small variance: this is why stopping early helps, and why whitening, which removes the order, removes
+# the help too.
 #
 # **Play**: :preset:`hacohen-eq10` and :preset:`hacohen-f9` (when to stop), on a table of your own if you like.
 #

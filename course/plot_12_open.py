@@ -23,7 +23,8 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # * *Aligned, balanced starts* (lessons 1, 3 and 5). Real starts are random: unaligned, and balanced only roughly.
 #   Small ones turn towards the target before the loss moves (:claim:`beyond-silent-alignment`), but how long that
 #   takes at depth three and more has no closed form. Without balance, the end-to-end equation is wrong from the first
-#   moment (exercise 3); with two layers a general solution is known (:claim:`beyond-two-layer`), with three it is not.
+#   moment (exercise 3); with two layers a larger class of starts is solved (:claim:`beyond-two-layer`), with three it
+#   is not.
 # * *Steps so small that they are a flow.* Practice takes steps so large that training is at the edge of stability. For
 #   one mode all is known: beyond a limit descent settles into a cycle of two points, and later into chaos (exercises 1
 #   and 2). How many modes share one step size, when the strongest of them oscillates, is open.

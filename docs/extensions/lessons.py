@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx_gallery.notebook import rst2md
 from sphinx_gallery.sorting import NumberOfCodeLinesSortKey
+from sphinx_gallery.typing import PathLikeStr
 
 from lineament.claims import all_claims
 from lineament.report import explorer
@@ -24,9 +25,9 @@ SOLUTION = re.compile(r"^\.\. solution:: (\S+)$", re.MULTILINE)
 class Order(NumberOfCodeLinesSortKey):
     """Lessons by their number, the examples of any other gallery from short to long."""
 
-    def __call__(self, filename: str) -> int:
+    def __call__(self, filename: PathLikeStr) -> int:
         """A number to sort by."""
-        lesson = re.match(r"plot_(\d+)_", filename)
+        lesson = re.match(r"plot_(\d+)_", str(filename))
         return int(lesson[1]) if lesson else super().__call__(filename)
 
 

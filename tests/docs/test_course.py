@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from lineament.claims import all_claims
+from lineament.report import explorer
+
 COURSE = Path(__file__).parents[2] / "course"
 LESSONS = sorted(COURSE.glob("plot_*.py"))
 
@@ -29,6 +32,32 @@ def test_every_lesson_shows_its_three_solutions():
     for number, path in enumerate(LESSONS, 1):
         shown = re.findall(r"^# \.\. solution:: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert shown == [f"lesson_{number:02d}.exercise_{k}" for k in (1, 2, 3)]
+
+
+def test_the_exercises_of_the_lecture_notes_are_among_them():
+    text = " ".join(path.read_text(encoding="utf-8") for path in LESSONS)
+    assert set(re.findall(r"exercise (\d) of the lecture notes", text)) == set("12345")
+
+
+def test_claims_and_presets_that_lessons_name_are_there():
+    for path in LESSONS:
+        text = path.read_text(encoding="utf-8")
+        claims, presets = (set(re.findall(rf":{role}:`([^`]+)`", text)) for role in ("claim", "preset"))
+        assert claims
+        assert claims <= set(all_claims())
+        assert presets
+        assert presets <= set(explorer.presets())
+
+
+def test_a_notebook_holds_neither_directives_nor_roles(monkeypatch):
+    monkeypatch.syspath_prepend(COURSE.parent / "docs" / "extensions")
+    lessons = import_module("lessons")
+    for path in LESSONS:
+        comments = re.findall(r"^# ?(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        cell = lessons.plain("\n".join(comments), lessons._markdown)
+        assert cell.count("<details>") == cell.count("```python\ndef exercise_") == 3
+        assert not re.search(r"^\.\. solution::|:(claim|preset|doc):", cell, re.MULTILINE)
+        assert not re.search(":math:|math::", "".join(re.findall("<details>.*?</details>", cell, re.DOTALL)))
 
 
 def test_01_the_logistic_curve():
