@@ -45,6 +45,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
+    "lessons",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 bibtex_bibfiles = ["_build/references.bib"]
@@ -58,9 +59,11 @@ autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "undoc-members": False}
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../course", "../examples"],
+    "gallery_dirs": ["course", "gallery"],
     "filename_pattern": r"/plot_",
+    "within_subsection_order": "lessons.Order",
+    "first_notebook_cell": (here / "first_cell.txt").read_text(),
     "abort_on_example_error": True,
     "show_memory": False,
     "download_all_examples": False,

@@ -79,7 +79,8 @@ GROUPS = (
         "Theory: maps and layers",
         "How the product of the layers moves as a whole, where it ends, and which layers then represent it.",
         "theory.end_to_end theory.analytic_svd theory.singular_flow theory.circulation theory.two_layer "
-        "theory.riccati theory.layers theory.log_det theory.label_noise theory.quadratic theory.nuclear",
+        "theory.riccati theory.layers theory.layer_descent theory.narrowing theory.log_det theory.label_noise "
+        "theory.quadratic theory.nuclear",
     ),
     _group(
         "theory_landscape",
@@ -120,8 +121,9 @@ GROUPS = (
         "recordings",
         "Recordings",
         "What a training loop of any framework left behind, and what can be read off it.",
-        "torch.recorder recording.recording recording.order recording.scores recording.bias recording.ranks "
-        "recording.phase recording.store report.recording_page",
+        "torch.recorder recording.recorder recording.keras_callback recording.recording recording.compact recording.order "
+        "recording.scores recording.regression recording.advice recording.bias recording.ranks recording.phase "
+        "recording.store report.recording_page",
     ),
     _group(
         "torch",

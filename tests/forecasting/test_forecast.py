@@ -281,6 +281,20 @@ def test_collinear_columns_change_nothing():
     assert twice.r2 == pytest.approx(forecast(X, y).r2, rel=1e-10)
 
 
+def test_columns_that_depend_on_each_other_up_to_single_precision_change_nothing():
+    rng = np.random.default_rng(0)
+    X = 300 + 40 * rng.standard_normal((100, 3))
+    y = (X - 300) @ [0.1, 0.2, -0.1] + rng.standard_normal(100)
+    plain = forecast(X, y, depth=3)
+    # A sum of columns, stored with seven digits, is another column; least squares reads huge weights off what is left.
+    rounded = np.float32(np.c_[X, X.sum(axis=1)]).astype(float)
+    made = forecast(rounded, y, depth=3)
+    assert len(made.variances) == 3
+    assert made.floor == pytest.approx(plain.floor, rel=1e-4)
+    assert made.recommended == pytest.approx(plain.recommended, rel=0.5)
+    assert any("columns depend on each other" in said for said in made.notices)
+
+
 def test_step_size_and_range_follow_what_is_asked_for():
     X, y = table()
     free = forecast(X, y)

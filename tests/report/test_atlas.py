@@ -361,8 +361,8 @@ def test_drawings_are_reused_and_pruned(records, tmp_path, monkeypatch):
     drawings.draw_ahead(records[0], tmp_path / "evidence")
     (tmp_path / "evidence" / "drawn" / "old.quick.svg").write_text("")
     drawn = []
-    embed = drawings.draw.embed
-    monkeypatch.setattr(drawings.draw, "embed", lambda figure, name: drawn.append(name) or embed(figure, name))
+    embed = drawings.embedding.embed
+    monkeypatch.setattr(drawings.embedding, "embed", lambda figure, name: drawn.append(name) or embed(figure, name))
     atlas.write(tmp_path, records[:1], claims)
     assert drawn == []
     assert len(list((tmp_path / "evidence" / "drawn").iterdir())) == 1

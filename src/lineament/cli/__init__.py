@@ -8,7 +8,22 @@ from collections.abc import Sequence
 
 import typer
 
-from . import atlas, cite, claims, data, explore, forecast, new_claim, reproduce, runs, scoreboard, show, sweep, why
+from . import (
+    atlas,
+    cite,
+    claims,
+    data,
+    explore,
+    forecast,
+    new_claim,
+    reproduce,
+    runs,
+    scoreboard,
+    show,
+    sweep,
+    watch,
+    why,
+)
 from .app import INTERRUPTED, app
 
 __all__ = ["app", "main"]
@@ -23,6 +38,7 @@ app.command()(scoreboard.scoreboard)
 app.command()(sweep.sweep)
 app.command()(runs.runs)
 app.command()(why.why)
+app.command()(watch.watch)
 app.command()(explore.explore)
 app.add_typer(data.sets, name="data")
 app.command()(cite.cite)

@@ -256,9 +256,12 @@ def notices(made: Forecast) -> list[str]:
             "be estimated, and nothing is said on when to stop."
         )
     if unseen:
+        few = m.rows - 1 < len(m.features)
+        reason = "there are fewer rows than columns" if few else "columns depend on each other"
         vary = "does" if unseen == 1 else "do"
         told.append(
-            f"{several(unseen, 'direction')} of the inputs {vary} not vary in the data; the network learns nothing there."
+            f"{several(unseen, 'direction')} of the inputs {vary} not vary in the data beyond rounding: {reason}. The "
+            "network learns nothing there."
         )
     if made.step_size > made.largest_stable:
         told.append(f"{words.beyond(made)} Recommended: {made.recommended:.3g}.")

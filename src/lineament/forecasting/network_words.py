@@ -27,6 +27,8 @@ def so_what(made: NetworkForecast) -> str:
     """The forecast in plain words: what training is worth, and how long to train."""
     lin = made.linearised
     curves = lin.curves
+    if words.diverges(lin):
+        return f"With this step size training diverges; {lin.largest_stable:.3g} is the largest that is stable."
     best = int(np.argmin(curves.test_loss))
     gain = 1 - curves.test_loss[best] / curves.test_loss[0]
     if gain < 0.01:
@@ -99,7 +101,8 @@ def comparison(run: NetworkComparison) -> str:
     end = f"At the end the test loss was {run.run['test_loss'][-1]:.3g}, forecast {lin.curves.test_loss[-1]:.3g}"
     if lin.classes:
         end += f"; {100 * run.agreement:.0f} % of test rows got the label that was forecast, at the last safe step"
-    return f"Trained in {run.seconds:.2g} s: {left}. {end}."
+    bar = f"The error bar held both losses at {100 * run.covered:.0f} % of the steps that were looked at"
+    return f"Trained in {run.seconds:.2g} s: {left}. {end}. {bar}."
 
 
 def brief(made: NetworkForecast) -> str:
@@ -111,6 +114,9 @@ def brief(made: NetworkForecast) -> str:
 def settings(made: NetworkForecast) -> dict[str, object]:
     """What the forecast was made with."""
     lin = made.linearised
+    kernel = (
+        {} if lin.exact else {"kernel": "of every pair of outputs" if lin.kernel == "all" else "shared by the outputs"}
+    )
     return {
         "table": made.name,
         "target": ", ".join(made.rows.outputs[:12]) + (", …" if len(made.rows.outputs) > 12 else ""),
@@ -121,7 +127,7 @@ def settings(made: NetworkForecast) -> dict[str, object]:
         "momentum": lin.momentum,
         "batch": "all rows" if lin.batch_size is None else lin.batch_size,
         "steps": lin.steps,
-        "kernel": "of every pair of outputs" if lin.kernel == "all" else "shared by the outputs",
+        **kernel,
         "seed": lin.seed,
     }
 

@@ -19,6 +19,10 @@ MOST_ROWS = 10_000
 """Rows that are used; of a longer table, so many are drawn evenly."""
 
 
+FEW_TESTED = 20
+"""Test rows below which what they tell of new rows is little: one of twenty is five points of accuracy."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Standardised features and targets of training and test rows.
@@ -48,8 +52,10 @@ class Rows:
     notices: tuple[str, ...]
 
 
-def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_share: float, seed: int) -> Rows:
-    """Hold a table, without incomplete rows and constant columns, and part it at random.
+def read_rows(
+    table: Table, *, classes: bool | None, scale_target: bool, test_share: float, seed: int, most: int = MOST_ROWS
+) -> Rows:
+    """Hold a table, without incomplete rows and constant columns, and part it at random; at most so many rows of it.
 
     Raises:
         ValueError: if fewer than four rows are complete, or nothing varies.
@@ -71,10 +77,12 @@ def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_sh
     if (~complete).any():
         said.append(words.left_out(int((~complete).sum()), len(complete)))
     order = np.random.default_rng(seed).permutation(len(X))
-    if len(order) > MOST_ROWS:
-        said.append(f"{MOST_ROWS} of {len(order)} rows were drawn: a kernel of more would take long.")
-        order = order[:MOST_ROWS]
+    if len(order) > most:
+        said.append(f"{most} of {len(order)} rows were drawn: more would take long.")
+        order = order[:most]
     held = min(max(1, round(test_share * len(order))), len(order) - 2)
+    if held < FEW_TESTED:
+        said.append(f"Only {held} row(s) are left to test on: what is said of new rows is said of these.")
     test, train = np.sort(order[:held]), np.sort(order[held:])
     return _scaled(X, values, number, train, test, table.features, names, is_class, scale_target, tuple(said))
 

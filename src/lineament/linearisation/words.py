@@ -53,10 +53,17 @@ def setting(made: Linearised) -> str:
 def outcome(made: Linearised) -> str:
     """What training will come to."""
     curves, last = made.curves, made.at[-1]
+    if diverges(made):
+        lost = made.at[int(np.argmin(np.isfinite(curves.loss)))]
+        return (
+            f"The training loss starts at {curves.loss[0]:.3g} and is lost by step {count(lost)}: training diverges."
+        )
     first = f"After {several(int(last), 'step')} the training loss will have gone from {curves.loss[0]:.3g} to "
-    first += f"{curves.loss[-1]:.3g}"
+    bar = made.error_bar
+    first += f"{curves.loss[-1]:.3g} {between(bar.low[-1], bar.high[-1])}"
     if made.y_test is not None:
-        first += f", the test loss from {curves.test_loss[0]:.3g} to {curves.test_loss[-1]:.3g}"
+        first += f", the test loss from {curves.test_loss[0]:.3g} to {curves.test_loss[-1]:.3g} "
+        first += between(bar.test_low[-1], bar.test_high[-1])
     if not made.classes:
         return f"{first}."
     right = curves.accuracy if made.y_test is None else curves.test_accuracy
@@ -64,9 +71,21 @@ def outcome(made: Linearised) -> str:
     return f"{first}, and {100 * right[-1]:.1f} % of {which} examples will be answered rightly."
 
 
+def diverges(made: Linearised) -> bool:
+    """Whether the forecast ends in numbers that are none."""
+    return not np.isfinite(made.curves.loss).all()
+
+
+def between(low: float, high: float) -> str:
+    """An error bar in brackets; open where it has no upper end."""
+    return f"({low:.3g}–{high:.3g})" if math.isfinite(high) else f"({low:.3g} or more)"
+
+
 def safe(made: Linearised) -> str:
     """How long the forecast is safe."""
     step = made.safe_step
+    if made.exact:
+        return _exact(made)
     if math.isinf(step):
         return f"The forecast is safe over all {count(made.steps)} steps: losses stay within 10 % of it."
     beyond = "by then the network has begun to leave its linear regime"
@@ -75,9 +94,18 @@ def safe(made: Linearised) -> str:
     return f"The forecast is safe until step {count(step)} (losses within 10 %); {beyond}."
 
 
+def _exact(made: Linearised) -> str:
+    if math.isinf(made.safe_step):
+        return "Nothing is linearised: the forecast follows the network's own equations, step by step, to the last."
+    return (
+        f"Nothing is linearised, but with this step size the network diverges: numbers end at step "
+        f"{count(made.safe_step)}."
+    )
+
+
 def stop(made: Linearised) -> str:
     """When to stop, where test points are known."""
-    if made.y_test is None:
+    if made.y_test is None or diverges(made):
         return ""
     loss = made.curves.test_loss
     best = int(np.argmin(loss))

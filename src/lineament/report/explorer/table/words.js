@@ -110,7 +110,8 @@ export function notices(made) {
     told.push(`There are ${made.rows} rows for ${columns} columns: a linear map can fit them exactly, the noise cannot be estimated, and nothing is said on when to stop.`);
   }
   const unseen = columns - made.variances.length;
-  if (unseen) told.push(`${several(unseen, "direction")} of the inputs ${unseen === 1 ? "does" : "do"} not vary in the data; the network learns nothing there.`);
+  const reason = made.rows - 1 < columns ? "there are fewer rows than columns" : "columns depend on each other";
+  if (unseen) told.push(`${several(unseen, "direction")} of the inputs ${unseen === 1 ? "does" : "do"} not vary in the data beyond rounding: ${reason}. The network learns nothing there.`);
   if (made.step_size > made.largest_stable_step_size) {
     told.push(`${beyond(made)} Recommended: ${three(made.recommended_step_size)}.`);
   } else if (made.step_size > 4 * made.recommended_step_size) {
