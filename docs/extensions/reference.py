@@ -17,18 +17,7 @@ class Group(NamedTuple):
 
 
 def _group(name: str, title: str, about: str, modules: str) -> Group:
-    listed = [found for module in modules.split() for found in _found(f"lineament.{module}")]
-    return Group(name, title, about, tuple(listed))
-
-
-def _found(module: str) -> list[str]:
-    """The module; with `.*` at its end the public modules of a package, none where it is no package."""
-    package, star, _ = module.partition(".*")
-    if not star:
-        return [module]
-    spec = importlib.util.find_spec(package)
-    folders = spec.submodule_search_locations or [] if spec is not None else []
-    return sorted(f"{package}.{path.stem}" for folder in folders for path in Path(folder).glob("[a-z]*.py"))
+    return Group(name, title, about, tuple(f"lineament.{module}" for module in modules.split()))
 
 
 GROUPS = (
@@ -151,7 +140,7 @@ GROUPS = (
         "claims.claim claims.registry claims.papers claims.sizes evidence.check evidence.evidence evidence.verdict "
         "evidence.figure execution.reproduce execution.store execution.pooled",
     ),
-    _group("plots", "Plots", "Figures of one's own runs.", "report.plot report.plot.*"),
+    _group("plots", "Plots", "Figures of one's own runs.", "report.plot"),
 )
 
 
