@@ -103,7 +103,7 @@ GROUPS = (
         "linearisation",
         "Forecasts for a network",
         "A network of one's own, forecast from its start, and the step until which that is safe.",
-        "linearisation.linearise linearisation.linearised linearisation.safe linearisation.losses linearisation.make "
+        "linearisation.linearise linearisation.linearised linearisation.safe linearisation.losses linearisation.batches linearisation.make "
         "linearisation.tangents torch.linearise",
     ),
     _group(
@@ -111,7 +111,7 @@ GROUPS = (
         "Recordings",
         "What a training loop of any framework left behind, and what can be read off it.",
         "torch.recorder recording.recorder recording.keras_callback recording.recording recording.compact recording.order "
-        "recording.scores recording.regression recording.advice recording.bias recording.ranks recording.phase "
+        "recording.scores recording.regression recording.advice recording.bias recording.ranks recording.phase recording.top "
         "recording.store report.recording_page",
     ),
     _group(
