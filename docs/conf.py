@@ -6,6 +6,7 @@ from pathlib import Path
 
 import lineament
 from lineament.claims.papers import PAPERS
+from lineament.execution.worker import compile_quickly
 from lineament.report import explorer
 
 here = Path(__file__).parent
@@ -58,6 +59,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "undoc-members": False}
 
+compile_quickly()  # scripts of the galleries compile far more than they compute
 sphinx_gallery_conf = {
     "examples_dirs": ["../course", "../examples"],
     "gallery_dirs": ["course", "gallery"],
