@@ -30,8 +30,9 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # In the papers' time (lesson 1) a mode of depth :math:`N` obeys :math:`\dot\sigma=\sigma^{2-2/N}(\sigma^*-\sigma)`,
 # and the time to reach a value is an integral of :math:`1/\dot\sigma`:
 #
-# .. math:: t_f(\sigma_i)=\int_{\sigma_0}^{f\sigma_i^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_i^*-\sigma)},\qquad
-#    t_s(\sigma_j)=\int_{\sigma_0}^{s\sigma_j^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_j^*-\sigma)} .
+# .. math:: t_f(\sigma_i)=\int_{\sigma_0}^{f\sigma_i^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_i^*-\sigma)} ,
+#
+# .. math:: t_s(\sigma_j)=\int_{\sigma_0}^{s\sigma_j^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_j^*-\sigma)} .
 #
 # How small a start?
 # ------------------

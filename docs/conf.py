@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "first_notebook_cell": (here / "first_cell.txt").read_text(),
     "abort_on_example_error": True,
     "show_memory": False,
+    "capture_repr": (),
     "download_all_examples": False,
     "plot_gallery": "True",
 }
