@@ -21,7 +21,7 @@ class Grid:
     def __init__(self, axes: "Axes") -> None:
         from matplotlib.collections import PolyCollection
 
-        axes.get_xlim(), axes.get_ylim()  # limits that follow the data are set when they are asked for
+        axes.autoscale_view()  # limits that follow the data are set only when they are asked for
         frame = axes.get_window_extent()
         self.corner = np.array([frame.x0, frame.y0])
         self.shape = (max(1, int(frame.width // CELL)), max(1, int(frame.height // CELL)))
