@@ -574,3 +574,23 @@ def test_half_precision_keeps_its_dtype():
     x = torch.randn(5, 4, dtype=torch.bfloat16)
     assert {p.dtype for p in net.parameters()} == {torch.bfloat16}
     np.testing.assert_allclose(net(x).float().detach(), layer(x).float().detach(), atol=0.05)
+
+
+def test_code_that_reads_a_layers_settings_finds_them():
+    """As transformers' MobileNet does, which pads by the stride and the kernel of its layers itself."""
+
+    class Padded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Conv2d(2, 3, 3, stride=2, dilation=1)
+
+        def forward(self, x):
+            (side, _), (stride, _) = self.layer.kernel_size, self.layer.stride
+            assert self.layer.in_channels == x.shape[1]
+            return self.layer(nn.functional.pad(x, (side - stride,) * 4))
+
+    model, x = Padded(), torch.randn(2, 2, 7, 7)
+    net = expand(model, 3).model
+    torch.testing.assert_close(net(x), model(x), rtol=1e-4, atol=1e-5)
+    assert net.layer.groups == 1
+    assert (net.layer.out_channels, net.layer.padding) == (3, (0, 0))
