@@ -594,3 +594,32 @@ def test_code_that_reads_a_layers_settings_finds_them():
     torch.testing.assert_close(net(x), model(x), rtol=1e-4, atol=1e-5)
     assert net.layer.groups == 1
     assert (net.layer.out_channels, net.layer.padding) == (3, (0, 0))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_moves_by_what_the_type_rounds(dtype):
+    """Against the model in float32, two factors are less far off than three roundings of the model itself."""
+    torch.manual_seed(0)
+    whole = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 10))
+    x = torch.randn(200, 64)
+    half = copy.deepcopy(whole).to(dtype)
+    with torch.no_grad():
+        wanted = whole(x)
+        own, expanded = (
+            float((net(x.to(dtype)).float() - wanted).norm() / wanted.norm()) for net in (half, expand(half, 2).model)
+        )
+    assert torch.finfo(dtype).eps / 4 < own < 8 * torch.finfo(dtype).eps
+    assert expanded < 3 * own
+
+
+def test_factors_that_would_change_a_layer_are_refused(monkeypatch):
+    """No weight is known that leads here; should a decomposition fail, the layer is left alone and the report says so."""
+    module = sys.modules["lineament.torch.expand"]
+    sound = module.balanced
+    monkeypatch.setattr(module, "balanced", lambda *given: [1.1 * W for W in sound(*given)])
+    layer = nn.Linear(4, 3)
+    net, report = expand(nn.Sequential(layer), 2)
+    assert report["0"].note == "in torch.float32 its factors would change it by 21.0%: convert the model first"
+    assert not report["0"].done
+    assert isinstance(net[0], nn.Linear)
+    assert torch.equal(net[0].weight, layer.weight)
