@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.words import several
 from . import accept
 from .accept import Courses, Floats
 from .top import Top
@@ -112,7 +113,8 @@ class Recording:
 
     def __repr__(self) -> str:
         span = f"steps {self.steps[0]:g} to {self.steps[-1]:g}" if len(self) else "no steps"
-        return f"Recording({len(self)} records, {span}, {self.examples} examples, {len(self.spectra)} layers)"
+        parts = several(len(self), "record"), span, several(self.examples, "example")
+        return f"Recording({', '.join(parts)}, {several(len(self.spectra), 'layer')})"
 
     @property
     def examples(self) -> int:

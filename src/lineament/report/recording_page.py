@@ -9,7 +9,8 @@ from lineament import recording as rec
 from lineament.execution import files
 from lineament.recording import Recording
 
-from . import draw, recording_figures, recording_layers, recording_tiles, site
+from . import recording_figures, recording_layers, recording_tiles, site
+from .embedding import embed
 
 TITLES = {
     "curves": "Learning curves",
@@ -57,7 +58,7 @@ def page(recording: Recording, *, refresh: int | None = None) -> str:
     trouble = recording.trouble
     lost = trouble is not None and trouble.place == 0
     figures, missing = ({}, []) if lost else recording_figures.figures(recording)
-    drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
+    drawn = {name: (Markup(embed(figure, name)), figure.caption) for name, figure in figures.items()}
     todo = [one for one in rec.advice(recording) if one.kind != "trouble"]
     groups = ()
     try:
