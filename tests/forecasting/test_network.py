@@ -50,6 +50,13 @@ def test_rows_are_parted_scaled_and_keep_their_numbers():
     assert any("Only 15 row(s) are left to test on" in said for said in rows.notices)
 
 
+def test_a_row_that_decides_every_loss_is_named():
+    X, y = task()
+    y[6] = 1e4
+    rows = read_rows(tables.arrays(X, y), classes=None, scale_target=False, test_share=0.25, seed=1)
+    assert any(said.startswith("Row 7 alone holds 9") for said in rows.notices)
+
+
 def test_classes_are_one_hot_in_the_order_of_their_names():
     labels = np.array(["10", "9", "11", "9", "10", None, "11", "9"], object)
     table = tables.joined(pd.DataFrame({"a": np.arange(8.0)}), labels)

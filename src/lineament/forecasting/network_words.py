@@ -31,8 +31,8 @@ def so_what(made: NetworkForecast) -> str:
     best = int(np.argmin(curves.test_loss))
     gain = 1 - curves.test_loss[best] / curves.test_loss[0]
     if gain < 0.01:
-        worth = "Training this network on this table will not lower its test loss."
-    elif lin.classes:
+        return "Training this network on this table will not lower its test loss, which is least at the start."
+    if lin.classes:
         right = 100 * curves.test_accuracy
         worth = f"Training will raise right answers on new rows from {right[0]:.0f} % to {right[-1]:.0f} %."
     else:
@@ -59,7 +59,7 @@ def data(made: NetworkForecast) -> str:
         what = f"{len(rows.outputs)} targets"
     return (
         f"{words.count(len(rows.train))} rows to train on and {words.count(len(rows.test))} to test on, "
-        f"{len(rows.features)} features, {what}."
+        f"{words.plural(len(rows.features), 'feature')}, {what}."
     )
 
 
@@ -70,7 +70,10 @@ def late(made: NetworkForecast) -> str:
     rows = ", ".join(words.count(int(made.rows.train[place])) for place in lin.late(5))
     rest = ""
     if never:
-        rest = f"; {words.count(never)} of {words.count(len(lin.y))} are not learnt in {words.count(lin.steps)} steps"
+        verb = "is" if never == 1 else "are"
+        rest = (
+            f"; {words.count(never)} of {words.count(len(lin.y))} {verb} not learnt in {words.count(lin.steps)} steps"
+        )
     return (
         f"The rows that are learnt last are {rows}{rest}. Look at their labels first if the table may hold mistakes."
     )

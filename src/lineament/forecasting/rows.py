@@ -22,6 +22,10 @@ FEW_TESTED = 20
 """Test rows below which what they tell of new rows is little: one of twenty is five points of accuracy."""
 
 
+HEAVY = 0.5
+"""A row that holds this share of the target's variance decides every loss."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Standardised features and targets of training and test rows.
@@ -75,6 +79,8 @@ def read_rows(
     said = list(table.notices)
     if (~complete).any():
         said.append(f"{int((~complete).sum())} of {len(complete)} rows have a missing value and were left out.")
+    if not is_class:
+        said += _heavy(values, number)
     order = np.random.default_rng(seed).permutation(len(X))
     if len(order) > most:
         said.append(f"{most} of {len(order)} rows were drawn: more would take long.")
@@ -102,6 +108,20 @@ def _targets(
     if not 2 <= len(names) <= MOST_CLASSES:
         raise ValueError(f"the target must name between 2 and {MOST_CLASSES} classes; got {len(names)}")
     return told, np.equal.outer(labels, np.array(names)).astype(np.float64), tuple(map(printable, names))
+
+
+def _heavy(y: Array, number: NDArray[np.int64]) -> list[str]:
+    """Name a row that alone makes up most of the target's variance."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.sum((y - y.mean(axis=0)) ** 2, axis=1)
+        share = off / off.sum()
+    worst = int(np.argmax(share))
+    if not share[worst] > HEAVY:
+        return []
+    return [
+        f"Row {number[worst]} alone holds {100 * share[worst]:.0f} % of the target's variance: whether it is trained or "
+        "tested on decides every loss."
+    ]
 
 
 def _scaled(

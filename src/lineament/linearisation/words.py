@@ -22,6 +22,11 @@ def count(value: float) -> str:
     return f"{round(value):,}".replace(",", "\u202f") if math.isfinite(value) else "–"
 
 
+def plural(number: int, name: str) -> str:
+    """A number of things: "1 feature", "2 features"."""
+    return f"{count(number)} {name}" + ("" if number == 1 else "s")
+
+
 def sentences(made: Linearised) -> tuple[str, ...]:
     """All that is to be said of a forecast, what matters most first."""
     told = [outcome(made), safe(made), stop(made), late(made), setting(made)]
@@ -39,7 +44,7 @@ def brief(made: Linearised) -> str:
 
 def setting(made: Linearised) -> str:
     """The network, the data and the optimiser."""
-    test = "" if made.X_test is None else f" and {count(len(made.X_test))} test point{'s' * (len(made.X_test) != 1)}"
+    test = "" if made.X_test is None else f" and {plural(len(made.X_test), 'test point')}"
     momentum = f", momentum {made.momentum:g}" if made.momentum else ""
     batch = "all examples at once" if made.batch_size is None else f"batches of {made.batch_size}"
     return (
