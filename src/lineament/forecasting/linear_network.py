@@ -62,6 +62,7 @@ def deep_linear(
         return LayerSolution(narrow, rows.X, rows.y, rows.X_test, loss, eta, momentum)
 
     looked = np.unique(np.rint(np.geomspace(1, steps, 12)).astype(np.int64))
+    solution: Any  # it has the outputs at any step, which is all that curves ask of a solution
     solution, gap = narrowest(layers, looked, solve)
     return DeepLinear(
         Tangents(model, parameters, 2**30), rows.X, rows.y, rows.X_test, rows.y_test, loss, rows.classes, eta, momentum,
