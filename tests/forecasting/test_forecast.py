@@ -268,7 +268,7 @@ def test_fewer_rows_than_columns_are_told_of_and_learnt_within_their_span():
     assert made.r2 == pytest.approx(1.0)
     assert made.stopping is None
     assert "8 rows for 20 columns" in made.notices[0]
-    assert "13 direction(s)" in made.notices[1]
+    assert "13 directions of the inputs do not vary" in made.notices[1]
     full_rank = made.premises[0]
     assert not full_rank.met
     assert full_rank.value == pytest.approx(7 / 20)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lineament.core.words import several
 from lineament.linearisation import words
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def data(made: NetworkForecast) -> str:
         what = f"{len(rows.outputs)} targets"
     return (
         f"{words.count(len(rows.train))} rows to train on and {words.count(len(rows.test))} to test on, "
-        f"{words.plural(len(rows.features), 'feature')}, {what}."
+        f"{several(len(rows.features), 'feature')}, {what}."
     )
 
 
@@ -70,10 +71,8 @@ def late(made: NetworkForecast) -> str:
     rows = ", ".join(words.count(int(made.rows.train[place])) for place in lin.late(5))
     rest = ""
     if never:
-        verb = "is" if never == 1 else "are"
-        rest = (
-            f"; {words.count(never)} of {words.count(len(lin.y))} {verb} not learnt in {words.count(lin.steps)} steps"
-        )
+        of = f"{words.count(never)} of {words.count(len(lin.y))} {'is' if never == 1 else 'are'}"
+        rest = f"; {of} not learnt in {several(lin.steps, 'step')}"
     return (
         f"The rows that are learnt last are {rows}{rest}. Look at their labels first if the table may hold mistakes."
     )
@@ -97,7 +96,7 @@ def comparison(run: NetworkComparison) -> str:
     left = (
         f"a loss first differed from the forecast by more than 10 % at step {words.count(run.departed)}"
         if math.isfinite(run.departed)
-        else f"no loss differed from the forecast by more than 10 % in {words.count(lin.steps)} steps"
+        else f"no loss differed from the forecast by more than 10 % in {several(lin.steps, 'step')}"
     )
     end = f"At the end the test loss was {run.run['test_loss'][-1]:.3g}, forecast {lin.curves.test_loss[-1]:.3g}"
     if lin.classes:

@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core.words import several
 from lineament.data.columns import natural
 from lineament.data.labels import canonical, printable
 from lineament.data.tables import Table
 
+from . import words
 from .moments import CONSTANT, MOST_CLASSES
 
 Array = NDArray[np.float64]
 
 MOST_ROWS = 10_000
 """Rows that are used; of a longer table, so many are drawn evenly."""
-
 
 FEW_TESTED = 20
 """Test rows below which what they tell of new rows is little: one of twenty is five points of accuracy."""
@@ -78,7 +79,7 @@ def read_rows(
         raise ValueError(f"at least four complete rows are needed, to train and to test; there are {len(X)}")
     said = list(table.notices)
     if (~complete).any():
-        said.append(f"{int((~complete).sum())} of {len(complete)} rows have a missing value and were left out.")
+        said.append(words.left_out(int((~complete).sum()), len(complete)))
     if not is_class:
         said += _heavy(values, number)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -87,7 +88,8 @@ def read_rows(
         order = order[:most]
     held = min(max(1, round(test_share * len(order))), len(order) - 2)
     if held < FEW_TESTED:
-        said.append(f"Only {held} row(s) are left to test on: what is said of new rows is said of these.")
+        left = f"{several(held, 'row')} {'is' if held == 1 else 'are'} left to test on"
+        said.append(f"Only {left}: no more is known of new rows.")
     test, train = np.sort(order[:held]), np.sort(order[held:])
     return _scaled(X, values, number, train, test, table.features, names, is_class, scale_target, tuple(said))
 
@@ -134,7 +136,7 @@ def _scaled(
         raise ValueError(f"at least one feature must vary; all {len(varies)} columns are constant")
     if not varies.all():
         left = [name for name, kept in zip(features, varies, strict=True) if not kept]
-        said = (*said, f"{len(left)} constant column(s) were left out: {', '.join(left[:6])}.")
+        said = (*said, words.constant(left))
     Z = (X[:, varies] - mean[varies]) / deviation[varies]
     if not classes:
         centre, spread = y[train].mean(axis=0), y[train].std(axis=0)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.words import several
+
 if TYPE_CHECKING:
     from .linearised import Linearised
 
@@ -22,11 +24,6 @@ def count(value: float) -> str:
     return f"{round(value):,}".replace(",", "\u202f") if math.isfinite(value) else "–"
 
 
-def plural(number: int, name: str) -> str:
-    """A number of things: "1 feature", "2 features"."""
-    return f"{count(number)} {name}" + ("" if number == 1 else "s")
-
-
 def sentences(made: Linearised) -> tuple[str, ...]:
     """All that is to be said of a forecast, what matters most first."""
     told = [outcome(made), safe(made), stop(made), late(made), setting(made)]
@@ -35,16 +32,16 @@ def sentences(made: Linearised) -> tuple[str, ...]:
 
 def brief(made: Linearised) -> str:
     """The forecast in one line, without computing anything further."""
-    test = "" if made.X_test is None else f", {count(len(made.X_test))} test points"
+    test = "" if made.X_test is None else f", {several(len(made.X_test), 'test point')}"
     return (
         f"{made.network.name}: {count(len(made.y))} examples{test}, {made.loss_name} loss, step size "
-        f"{made.step_size:.3g}, {count(made.steps)} steps"
+        f"{made.step_size:.3g}, {several(made.steps, 'step')}"
     )
 
 
 def setting(made: Linearised) -> str:
     """The network, the data and the optimiser."""
-    test = "" if made.X_test is None else f" and {plural(len(made.X_test), 'test point')}"
+    test = "" if made.X_test is None else f" and {several(len(made.X_test), 'test point')}"
     momentum = f", momentum {made.momentum:g}" if made.momentum else ""
     batch = "all examples at once" if made.batch_size is None else f"batches of {made.batch_size}"
     return (
@@ -61,7 +58,7 @@ def outcome(made: Linearised) -> str:
         return (
             f"The training loss starts at {curves.loss[0]:.3g} and is lost by step {count(lost)}: training diverges."
         )
-    first = f"After {count(last)} steps the training loss will have gone from {curves.loss[0]:.3g} to "
+    first = f"After {several(int(last), 'step')} the training loss will have gone from {curves.loss[0]:.3g} to "
     bar = made.error_bar
     first += f"{curves.loss[-1]:.3g} {between(bar.low[-1], bar.high[-1])}"
     if made.y_test is not None:
@@ -126,5 +123,6 @@ def late(made: Linearised) -> str:
     """Which examples are learnt last."""
     never = int(np.isinf(made.learnt_at).sum())
     rows = ", ".join(str(row) for row in made.late(5))
-    rest = f"; {count(never)} of {count(len(made.y))} are not learnt in these steps" if never else ""
+    are = "is" if never == 1 else "are"
+    rest = f"; {count(never)} of {count(len(made.y))} {are} not learnt in these steps" if never else ""
     return f"The last to be learnt are the training examples {rows}{rest}."

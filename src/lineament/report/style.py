@@ -15,18 +15,19 @@ FIELD_INK = "#0e0e11"
 FIELD_HALO = "#fefefd"
 FIELD_MAP = "viridis"
 MODES_MAP = "plasma"
-"""Colours of the groups of a figure with more groups than the palette holds, such as a whole spectrum."""
+"""Colours of groups that follow each other, from the first to the last."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a page: what is written in ink, on which paper, and the palette of measurements."""
+    """The colours of a page: ink, paper, the palette of measurements, and a ramp for those that are ordered."""
 
     ink: str
     paper: str
     grid: str
     guide: str
     palette: tuple[str, ...]
+    ramp: tuple[str, ...] = ()
 
 
 LIGHT = Theme(
@@ -35,6 +36,7 @@ LIGHT = Theme(
     grid="#e4e5ea",
     guide="#74777f",
     palette=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
+    ramp=("#4903a0", "#7201a8", "#9814a0", "#b83289", "#d24f71", "#e76e5b", "#f69044", "#f9ac30"),
 )
 DARK = Theme(
     ink="#f1f3f6",
@@ -42,7 +44,16 @@ DARK = Theme(
     grid="#2d3038",
     guide="#9a9da6",
     palette=("#2383c6", "#d65e10", "#17a87d", "#cd7cac", "#dd9c18", "#60b0e2"),
+    ramp=("#7b35cc", "#a02fbf", "#b93db0", "#cc4c97", "#d95f7f", "#e37466", "#e98b50", "#eaa53c"),
 )
+
+
+def lettering(colour: str, theme: Theme) -> str:
+    """A colour for letters: halfway from that of a line to the ink, since thin strokes need more contrast than lines."""
+    if colour in (theme.ink, FIELD_INK):
+        return colour
+    mixed = ((int(colour[place : place + 2], 16) + int(theme.ink[place : place + 2], 16)) // 2 for place in (1, 3, 5))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def rc(theme: Theme) -> dict[Any, Any]:
@@ -90,5 +101,8 @@ def rc(theme: Theme) -> dict[Any, Any]:
 
 def tokens(theme: Theme) -> dict[str, str]:
     """The colours of a theme by the name of the CSS variable that stands for them on a page."""
-    palette = {f"--mark-{index}": colour for index, colour in enumerate(theme.palette)}
-    return {"--ink": theme.ink, "--paper": theme.paper, "--grid": theme.grid, "--guide": theme.guide, **palette}
+    lines = {f"--mark-{index}": colour for index, colour in enumerate(theme.palette)}
+    lines |= {f"--ramp-{index}": colour for index, colour in enumerate(theme.ramp)}
+    lines["--guide"] = theme.guide
+    letters = {f"{name}-letters": lettering(colour, theme) for name, colour in lines.items()}
+    return {"--ink": theme.ink, "--paper": theme.paper, "--grid": theme.grid, **lines, **letters}
