@@ -15,6 +15,7 @@ from lineament.execution.store import Stored
 
 from . import drawings, explorer, site
 from .entries import NOT_RUN, Entry, gather, tally
+from .thumbnails import thumbnail
 
 
 def write(
@@ -68,5 +69,6 @@ def _index(entries: list[Entry]) -> str:
             papers=list({entry.paper.key: entry.paper for entry in entries}.values()),
             sizes=sizes or ["quick"],
             tallies={size: tally(entries, size) for size in sizes},
+            thumbnail=thumbnail,
         )
     )
