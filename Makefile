@@ -1,6 +1,8 @@
 # `make test` and `make atlas` do all set-up themselves.
 PYTHON ?= python3
 VENV := .venv
+# Without bytecode every process would compile the package, and pytest rewrite its plugins, anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
