@@ -29,5 +29,9 @@ def page(measured: Path) -> str:
 
 
 def _row(row: dict[str, Any]) -> str:
-    spread = f"{row['ratio']:.3g}× ({row['low']:.3g}–{row['high']:.3g})"
-    return f"| {row['case']} | {row['ours']} | {row['other']} | {spread} | {row['note']} |"
+    ratio, low, high = (_told(row[name]) for name in ("ratio", "low", "high"))
+    return f"| {row['case']} | {row['ours']} | {row['other']} | {ratio}× ({low}–{high}) | {row['note']} |"
+
+
+def _told(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}"
