@@ -209,7 +209,7 @@ def test_figures_and_their_data_can_be_saved(pages, folder):
         assert (folder / "figures" / name).stat().st_size > 100
     saved = [attributes["data-save"] for tag, attributes in page.elements if "data-save" in attributes]
     assert saved == ["png", "pdf"] * 2
-    assert ("img", "src", "figures/gissin-a.quick.svg") in pages["index.html"].attributes
+    assert ("svg", "class", "thumb") in pages["index.html"].attributes
 
 
 def test_files_of_claims_that_are_gone_are_removed(records, tmp_path):

@@ -13,8 +13,6 @@ from lineament.execution.campaign import Failure
 from lineament.execution.pooled import Pooled, pooled
 from lineament.execution.store import Stored
 
-from . import downloads
-
 NOT_RUN = "not run"
 ERROR = "error"
 BADGES = {
@@ -82,12 +80,6 @@ class Entry:
         """Every verdict that some size has, for the filter: not run only if no size was."""
         tried = [size for size in SIZES if size in self.runs or size in self.errors]
         return tuple(dict.fromkeys(map(self.verdict, tried))) or (NOT_RUN,)
-
-    @property
-    def thumbnail(self) -> str:
-        """The file of its figure, of the smallest size that has one; empty if none has."""
-        drawn = [pool.shown for pool in self.runs.values() if pool.shown.figure is not None]
-        return f"{downloads.FOLDER}/{downloads.names(drawn[0])[0]}" if drawn else ""
 
     @property
     def corrected(self) -> Stored | None:
