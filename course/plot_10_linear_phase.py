@@ -87,7 +87,7 @@ left.loglog(at[1:], error(measured)[1:], color=blue, lw=style.MEASURED_WIDTH)
 for name, f in forecasts.items():
     left.loglog(at[1:], error(f)[1:], color=ink, lw=style.THEORY_WIDTH, ls="-" if name == "twin" else "--")
 for name, f, drop, colour in (
-    ("naive twin", forecasts["naive twin"], 10, ink), ("twin", forecasts["twin"], 4, ink), ("network", measured, -13, blue)
+    ("naive twin", forecasts["naive twin"], 9, ink), ("twin", forecasts["twin"], 4, ink), ("network", measured, -13, blue)
 ):  # fmt: skip
     left.annotate(name, (at[-1], error(f)[-1]), (-3, drop), textcoords="offset points", ha="right", color=colour)
 left.set(xlabel="step", ylabel="error on fresh inputs, per variance", title="learning")
