@@ -6,7 +6,7 @@ SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
 TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test test-gpu unit atlas readme bench docs format lint types clean
+.PHONY: all test test-gpu test-frameworks unit changed mutants nightly atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -19,18 +19,35 @@ test: lint types
 	$(MAKE) --no-print-directory -j2 unit docs
 
 # Two workers on two cores: threads of their own would only wait for each other. Tests compile far more than they compute, so the
-# compiler does not optimise.
+# compiler does not optimise, and fused loops are written the plain way, which takes it half the time.
+QUIET := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+PYTEST := $(QUIET) $(BIN)/pytest -n 2 --dist worksteal -rs
+
+# All tests, or those of some packages: `make unit PART="theory measure"`. A folder called torch would be found by `import torch`.
 unit: $(SETUP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0" \
-	$(BIN)/pytest -n 2 --dist worksteal -rs --durations=25
+	$(PYTEST) --durations=25 $(patsubst %,tests/%,$(patsubst torch,with_torch,$(PART)))
+
+# The tests that what changed since a commit (SINCE=…) needs, found by their imports.
+SINCE ?= main
+changed: $(SETUP)
+	@tests=$$($(BIN)/python -m tools.changed $(SINCE)); \
+	if [ -z "$$tests" ]; then echo "no test needs what changed since $(SINCE)"; else $(PYTEST) $$tests; fi
+
+# Small changes to the mathematics that unit tests should notice: so many of each package, or all (ALL=1), which takes a night.
+mutants: $(SETUP)
+	$(QUIET) $(BIN)/python -m tools.mutants $(PART) $(if $(ALL),--all,)
 
 # On a host with a GPU, in the Python (PYTHON=…) that has JAX's CUDA build and the `dev` extra: all that computes.
-COMPUTES := tests/core tests/models tests/train tests/measure tests/theory tests/forecasting tests/test_problems.py \
-	tests/test_starts.py tests/test_starts_of_models.py tests/test_shaped_start.py tests/test_max_margin.py
+COMPUTES := tests/core tests/models tests/train tests/measure tests/theory tests/forecasting tests/problems tests/starts
 test-gpu:
 	@PYTHONPATH=src $(PYTHON) -c "import jax, sys; sys.exit(None if jax.default_backend() == 'gpu' else 'JAX finds no GPU here')"
 	PYTHONPATH=src XLA_PYTHON_CLIENT_PREALLOCATE=false $(PYTHON) -m pytest $(COMPUTES)
+
+# Recorders, kernels and exports with the frameworks and models themselves: half a gigabyte that nothing else needs.
+test-frameworks: $(SETUP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models]'
+	KERAS_BACKEND=jax OMP_NUM_THREADS=1 $(BIN)/pytest tests/frameworks
 
 lint: $(SETUP)
 	$(BIN)/ruff check .
@@ -67,4 +84,5 @@ format: $(SETUP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) atlas docs/_build docs/gallery bench .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) atlas docs/_build docs/course docs/gallery docs/generated build bench/results.json .pytest_cache .ruff_cache \
+	.hypothesis

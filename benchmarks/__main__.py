@@ -1,4 +1,4 @@
-"""Run every case (or those named), print the ratios, and write them with the environment to bench/results.json."""
+"""Run every case (or those named), print the ratios and what got slower, and keep them with the environment in bench/."""
 
 import argparse
 import importlib
@@ -22,7 +22,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown case {unknown[0]!r}; choose from {', '.join(CASES)}")
     jax.config.update("jax_enable_x64", True)
-    from . import harness
+    from . import harness, history
 
     rows = []
     for case in asked.cases or CASES:
@@ -31,6 +31,11 @@ def main() -> None:
     harness.show(rows)
     harness.write(rows, asked.out)
     print(f"written to {asked.out}")
+    kept = asked.out.with_name("history.jsonl")
+    earlier, run = history.read(kept), history.entry(rows, harness.environment())
+    for sentence in history.slower(run, earlier):
+        print(f"slower by more than its spread: {sentence}")
+    history.append(kept, run)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,16 @@ def environment() -> dict[str, str]:
     """What the numbers were measured on."""
     packages = ("lineament", "jax", "numpy", "scipy", "torch")
     found = {name: metadata.version(name) for name in packages if _installed(name)}
-    return found | {"python": platform.python_version(), "cores": str(os.cpu_count()), "machine": platform.machine()}
+    machine = {"processor": processor(), "cores": str(os.cpu_count()), "machine": platform.machine()}
+    return found | {"python": platform.python_version()} | machine
+
+
+def processor() -> str:
+    """The name of the processor; Linux gives it in a file only."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def _installed(name: str) -> bool:

@@ -1,5 +1,6 @@
 """Every test runs in float64, with strict promotion and checked annotations, and hypothesis is reproducible."""
 
+import gc
 from collections.abc import Iterator
 
 import jax
@@ -15,6 +16,9 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # Shapes and types that the packages of training promise are checked at every call, before anything of them is imported.
 CHECKED = [f"lineament.{package}" for package in ("core", "problems", "models", "starts", "train")]
 install_import_hook(CHECKED, "typechecked.check")
+
+# Compiling makes many objects that stay: looking through them for cycles again and again takes a tenth of the time.
+gc.set_threshold(100_000, 50, 100)
 
 settings.register_profile(
     "lineament",

@@ -21,7 +21,7 @@ class Grid:
     def __init__(self, axes: "Axes") -> None:
         from matplotlib.collections import PolyCollection
 
-        axes.get_xlim(), axes.get_ylim()  # limits that follow the data are set when they are asked for
+        axes.autoscale_view()  # limits that follow the data are set only when they are asked for
         frame = axes.get_window_extent()
         self.corner = np.array([frame.x0, frame.y0])
         self.shape = (max(1, int(frame.width // CELL)), max(1, int(frame.height // CELL)))
@@ -37,7 +37,7 @@ class Grid:
 
         for text in axes.texts:
             box = text.get_window_extent()
-            left, low, right, high = np.maximum(self.places(np.array([box.p0, box.p1 + CELL])), 0).ravel()
+            left, low, right, high = np.maximum(self.places(np.add([box.p0, box.p1], [[0.0], [CELL]])), 0).ravel()
             self.full[left:right, low:high] = True
 
     def places(self, at: np.ndarray) -> Boxes:

@@ -25,6 +25,16 @@ BADGES = {
     NOT_RUN: ("not-run", "–"),
 }
 """For each verdict, its name in the style sheet and a sign, so that it is shown by more than a colour."""
+MEANINGS = {
+    Verdict.HOLDS: "every check passed",
+    Verdict.CORRECTED: "the statement is false as printed; its corrected form passed every check",
+    Verdict.DIFFERS: "the experiment ran as the paper describes it and does not show what the paper reports",
+    Verdict.FAILS: "a theorem has a counter-example",
+    Verdict.UNDECIDED: "the run cannot answer, for the reason that its page gives",
+    ERROR: "the check raised an error: a fault of the code or the machine, not a finding",
+    NOT_RUN: "there is no evidence yet",
+}
+"""What each verdict says, in one line."""
 
 
 class Row(tuple[str, str, str]):
@@ -56,6 +66,7 @@ class Entry:
     meaning: str = ""
     paper_setting: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    code: str = ""
     cost: Mapping[str, str] = field(default_factory=dict)
 
     def verdict(self, size: str) -> str:
@@ -145,6 +156,7 @@ def _told_by_code(claim: Claim) -> dict[str, Any]:
         "meaning": claim.meaning,
         "paper_setting": claim.paper_setting,
         "source": _source(claim),
+        "code": claim.source.path.read_text(encoding="utf-8"),
         "cost": dict(claim.cost.items()),
     }
 

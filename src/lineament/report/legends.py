@@ -58,7 +58,7 @@ def write_names(axes: "Axes", panel: Panel, theme: Theme) -> list[str]:
 
 def write_legend(axes: "Axes", panel: Panel, entries: dict[str, Any]) -> bool:
     """Write a legend inside a panel, and say whether it covers nothing there."""
-    field = {"facecolor": style.FIELD_HALO, "labelcolor": style.FIELD_INK} if _on_field(panel) else {}
+    field: dict[str, Any] = {"facecolor": style.FIELD_HALO, "labelcolor": style.FIELD_INK} if _on_field(panel) else {}
     axes.legend(list(entries.values()), list(entries), ncols=2 if len(entries) > 6 else 1, **field)
     return not covers(axes)
 
@@ -66,7 +66,7 @@ def write_legend(axes: "Axes", panel: Panel, entries: dict[str, Any]) -> bool:
 def covers(axes: "Axes") -> bool:
     """Whether the legend of a panel lies on something that is drawn."""
     grid, box = Grid(axes), axes.get_legend().get_window_extent()  # type: ignore[union-attr]
-    left, low, right, high = np.maximum(grid.places(np.array([box.p0, box.p1 + CELL])), 0).ravel()
+    left, low, right, high = np.maximum(grid.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
     return bool(grid.full[left:right, low:high].any())
 
 

@@ -65,6 +65,7 @@ def to_json(made: NetworkForecast, run: NetworkComparison | None = None) -> str:
         "safe_step": lin.safe_step,
         "curve": {"step": lin.at, **lin.curves._asdict()},
         "band": None if lin.band is None else lin.band._asdict(),
+        "error_bar": lin.error_bar._asdict(),
         "looks": {"step": lin.safety.steps, "loss": lin.safety.loss, "test_loss": lin.safety.test_loss},
         "learnt_at": lin.learnt_at,
         "answers": answers(made, lin.steps),
@@ -80,6 +81,7 @@ def to_json(made: NetworkForecast, run: NetworkComparison | None = None) -> str:
             ],
             "agreement": run.agreement,
             "departed": run.departed,
+            "covered": run.covered,
             "seconds": run.seconds,
             **run.run,
         }

@@ -1,7 +1,7 @@
 """What is learnt when: examples, modes or components in the order in which they were learnt."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -116,4 +116,5 @@ def _spearman(when: np.ndarray, expected: np.ndarray) -> float:
     from scipy.stats import spearmanr
 
     both = np.isfinite(when) & np.isfinite(expected)
-    return float(spearmanr(when[both], expected[both])[0]) if both.sum() > 1 else float("nan")
+    found: Any = spearmanr(when[both], expected[both]) if both.sum() > 1 else None
+    return float("nan") if found is None else float(found.statistic)
