@@ -44,6 +44,15 @@ def test_cross_entropy_momentum_and_batches():
     assert network_train.train_network(la.forecast_network(*task(classes=True), **settings, batch_size=8)).holds
 
 
+def test_rare_classes_are_known_to_be_rare():
+    rng = np.random.default_rng(0)
+    labels = np.where(np.arange(60) < 4, "rare", "usual")
+    settings = {"network": "linear", "width": 16, "start": "glorot", "steps": 300, "step_size": 0.3}
+    forecast = la.forecast_network(rng.normal(size=(60, 2)), labels, **settings)
+    assert forecast.linearised.curves.accuracy[-1] >= 0.9
+    assert any("a constant input stands in" in said for said in forecast.notices)
+
+
 def test_a_start_of_large_layers_is_told_to_diverge():
     forecast = la.forecast_network(*task(), network="linear", width=8, start="glorot", step_size=50.0, steps=200)
     assert np.isfinite(forecast.linearised.safe_step)

@@ -1,10 +1,12 @@
 """From rows of a table to the forecast of a deep linear network, with the start that frameworks give it, or any other."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from lineament.core import arguments
+from lineament.core.arguments import Array
 from lineament.linearisation import CAREFUL, LOSSES, Loss
 
 from .deep_linear import DeepLinear, LayerSolution, narrowest
@@ -35,7 +37,11 @@ def deep_linear(
     steps: int,
     seed: int,
 ) -> DeepLinear:
-    """Forecast a linear network of so many layers, none with a bias; arguments as in `lineament.forecast_network`."""
+    """Forecast a linear network of so many layers; arguments as in `lineament.forecast_network`.
+
+    No layer has a bias. Centred targets need none; for cross-entropy a constant input stands in for them, without which
+    rare classes would be as likely as others where all features are at their means.
+    """
     from lineament import models
     from lineament.linearisation.in_jax import Tangents
 
@@ -43,6 +49,8 @@ def deep_linear(
     arguments.one_of("loss", loss, LOSSES)
     if batch_size is not None:
         batch_size = arguments.count("batch_size", batch_size, most=len(rows.X))
+    if loss == "cross-entropy":
+        rows = replace(rows, X=_with_constant(rows.X), X_test=_with_constant(rows.X_test))
     model = models.DeepLinear((rows.X.shape[1], *[width] * (depth - 1), rows.y.shape[1]))
     parameters = begin(model, start, start_scale, seed)
     layers = tuple(np.asarray(W, np.float64) for W in parameters)
@@ -54,11 +62,16 @@ def deep_linear(
         return LayerSolution(narrow, rows.X, rows.y, rows.X_test, loss, eta, momentum)
 
     looked = np.unique(np.rint(np.geomspace(1, steps, 12)).astype(np.int64))
+    solution: Any  # it has the outputs at any step, which is all that curves ask of a solution
     solution, gap = narrowest(layers, looked, solve)
     return DeepLinear(
         Tangents(model, parameters, 2**30), rows.X, rows.y, rows.X_test, rows.y_test, loss, rows.classes, eta, momentum,
         0.0, batch_size, steps, "all", most, solution, _notices(solution, eta, most, loss), seed, None, gap,
     )  # fmt: skip
+
+
+def _with_constant(X: Array) -> Array:
+    return np.concatenate([X, np.ones((len(X), 1))], axis=1)
 
 
 def begin(model: Any, start: Start, start_scale: float, seed: int) -> Any:
@@ -88,5 +101,6 @@ def _notices(solution: LayerSolution, eta: float, most: float, loss: Loss) -> tu
             f"The step size {eta:.3g} is not below {largest:.3g}, the largest that is stable at the start and at the "
             "balanced optimum: descent may wander or diverge, and the forecast with it."
         )
-    told.append("The network has no biases: features are centred, and so is a target of numbers.")
+    constant = "a constant input stands in for them" if loss == "cross-entropy" else "features and target are centred"
+    told.append(f"The network has no biases: {constant}.")
     return tuple(told)

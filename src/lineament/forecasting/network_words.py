@@ -32,8 +32,8 @@ def so_what(made: NetworkForecast) -> str:
     best = int(np.argmin(curves.test_loss))
     gain = 1 - curves.test_loss[best] / curves.test_loss[0]
     if gain < 0.01:
-        worth = "Training this network on this table will not lower its test loss."
-    elif lin.classes:
+        return "Training this network on this table will not lower its test loss, which is least at the start."
+    if lin.classes:
         right = 100 * curves.test_accuracy
         worth = f"Training will raise right answers on new rows from {right[0]:.0f} % to {right[-1]:.0f} %."
     else:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core.words import several
 from lineament.data.columns import natural
 from lineament.data.labels import canonical, printable
 from lineament.data.tables import Table
@@ -18,9 +19,12 @@ Array = NDArray[np.float64]
 MOST_ROWS = 10_000
 """Rows that are used; of a longer table, so many are drawn evenly."""
 
-
 FEW_TESTED = 20
 """Test rows below which what they tell of new rows is little: one of twenty is five points of accuracy."""
+
+
+HEAVY = 0.5
+"""A row that holds this share of the target's variance decides every loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +80,16 @@ def read_rows(
     said = list(table.notices)
     if (~complete).any():
         said.append(words.left_out(int((~complete).sum()), len(complete)))
+    if not is_class:
+        said += _heavy(values, number)
     order = np.random.default_rng(seed).permutation(len(X))
     if len(order) > most:
         said.append(f"{most} of {len(order)} rows were drawn: more would take long.")
         order = order[:most]
     held = min(max(1, round(test_share * len(order))), len(order) - 2)
     if held < FEW_TESTED:
-        said.append(f"Only {held} row(s) are left to test on: what is said of new rows is said of these.")
+        left = f"{several(held, 'row')} {'is' if held == 1 else 'are'} left to test on"
+        said.append(f"Only {left}: no more is known of new rows.")
     test, train = np.sort(order[:held]), np.sort(order[held:])
     return _scaled(X, values, number, train, test, table.features, names, is_class, scale_target, tuple(said))
 
@@ -103,6 +110,20 @@ def _targets(
     if not 2 <= len(names) <= MOST_CLASSES:
         raise ValueError(f"the target must name between 2 and {MOST_CLASSES} classes; got {len(names)}")
     return told, np.equal.outer(labels, np.array(names)).astype(np.float64), tuple(map(printable, names))
+
+
+def _heavy(y: Array, number: NDArray[np.int64]) -> list[str]:
+    """Name a row that alone makes up most of the target's variance."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.sum((y - y.mean(axis=0)) ** 2, axis=1)
+        share = off / off.sum()
+    worst = int(np.argmax(share))
+    if not share[worst] > HEAVY:
+        return []
+    return [
+        f"Row {number[worst]} alone holds {100 * share[worst]:.0f} % of the target's variance: whether it is trained or "
+        "tested on decides every loss."
+    ]
 
 
 def _scaled(

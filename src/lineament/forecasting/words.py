@@ -200,7 +200,7 @@ def test_loss(made: Forecast) -> str:
     i = int(np.argmin(stopping.loss))
     told = f"{stopping.least:.3g} at best, {stopping.final:.3g} when everything is learnt"
     fixed, crossed, error = stopping.fixed_design, stopping.cross_validated, stopping.error
-    if fixed is None or crossed is None or error is None:
+    if fixed is None or crossed is None or error is None or stopping.final_error is None:
         return (
             f"The test loss is expected to be {told}, on new labels of the table's own inputs (a fixed design); on new "
             "rows it is higher, and the table is too short or too wide to hold rows out."
@@ -209,7 +209,9 @@ def test_loss(made: Forecast) -> str:
         f"; for new labels of the table's own inputs (a fixed design) theory says {fixed.least:.3g}, {fixed.final:.3g}"
     )
     if stopping.method == "cross-validation":
-        return f"On tenths of the rows that were left out the test loss is {told} (± {error[i]:.2g}){apart}."
+        # Where training never hurts, the best is what is left when everything is learnt, beyond the end of the path.
+        off = stopping.final_error if stopping.least == stopping.final else error[i]
+        return f"On tenths of the rows that were left out the test loss is {told} (± {off:.2g}){apart}."
     return (
         f"On rows left out one by one the test loss is {told}; on tenths that were left out {crossed[i]:.3g} "
         f"(± {error[i]:.2g}) at the same step{apart}."
