@@ -1,12 +1,14 @@
 # `make test` and `make atlas` do all set-up themselves.
 PYTHON ?= python3
 VENV := .venv
+# Without bytecode every process would compile the package, and pytest rewrite its plugins, anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
 TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test test-gpu unit changed mutants nightly atlas readme bench docs format lint types clean
+.PHONY: all test test-gpu test-frameworks unit changed mutants nightly atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -38,15 +40,25 @@ changed: $(SETUP)
 mutants: $(SETUP)
 	$(QUIET) $(BIN)/python -m tools.mutants $(PART) $(if $(ALL),--all,)
 
+# The newest versions of everything, every Python that is here, JAX's 64-bit flag on and off, and the GPU where there is one.
+nightly: $(SETUP)
+	$(QUIET) $(BIN)/python -m tools.nightly
+
 # On a host with a GPU, in the Python (PYTHON=…) that has JAX's CUDA build and the `dev` extra: all that computes.
 COMPUTES := tests/core tests/models tests/train tests/measure tests/theory tests/forecasting tests/problems tests/starts
 test-gpu:
 	@PYTHONPATH=src $(PYTHON) -c "import jax, sys; sys.exit(None if jax.default_backend() == 'gpu' else 'JAX finds no GPU here')"
 	PYTHONPATH=src XLA_PYTHON_CLIENT_PREALLOCATE=false $(PYTHON) -m pytest $(COMPUTES)
 
+# Recorders, kernels and exports with the frameworks and models themselves: half a gigabyte that nothing else needs.
+test-frameworks: $(SETUP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models]'
+	KERAS_BACKEND=jax OMP_NUM_THREADS=1 $(BIN)/pytest tests/frameworks
+
 lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 

@@ -22,8 +22,10 @@ plt.rcParams.update(style.rc(style.LIGHT))
 #
 # By the product rule and the gradient of each layer, :math:`W=W_n\cdots W_1` moves by
 #
-# .. math:: \dot W=-\sum_{j=1}^nL_j\,\nabla\ell(W)\,R_j,\qquad L_j=(W_n\cdots W_{j+1})(W_n\cdots W_{j+1})^\top,
-#    \quad R_j=(W_{j-1}\cdots W_1)^\top(W_{j-1}\cdots W_1) .
+# .. math:: \dot W=-\sum_{j=1}^nL_j\,\nabla\ell(W)\,R_j
+#
+# with :math:`L_j=(W_n\cdots W_{j+1})(W_n\cdots W_{j+1})^\top` and :math:`R_j=(W_{j-1}\cdots W_1)^\top(W_{j-1}\cdots
+# W_1)`.
 #
 # Let the start be balanced; by lesson 2 the layers then are balanced at all times, :math:`W_{j+1}^\top
 # W_{j+1}=W_jW_j^\top`. So neighbours have the same singular values, and the right singular vectors of :math:`W_{j+1}`
@@ -31,8 +33,9 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # with :math:`W_j=Q_jDQ_{j-1}^\top`. In products of neighbours all inner :math:`Q_j` cancel. With :math:`U=Q_n` and
 # :math:`V=Q_0`
 #
-# .. math:: W=UD^nV^\top,\qquad L_j=UD^{2(n-j)}U^\top=[WW^\top]^{\frac{n-j}n},\qquad
-#    R_j=VD^{2(j-1)}V^\top=[W^\top W]^{\frac{j-1}n} .
+# .. math:: L_j=UD^{2(n-j)}U^\top=[WW^\top]^{\frac{n-j}n},\qquad R_j=VD^{2(j-1)}V^\top=[W^\top W]^{\frac{j-1}n} ,
+#
+# since :math:`W=UD^nV^\top`.
 #
 # Put in, and count the sum from its other end:
 #
@@ -44,10 +47,9 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # ------------
 #
 # Write :math:`W=\sum_r\sigma_ru_rv_r^\top`, with :math:`u_r,v_r` the singular vectors. In the basis
-# :math:`u_rv_{r'}^\top` the right-hand side is diagonal: the gradient's part along :math:`u_rv_{r'}^\top` is
-# multiplied by
+# :math:`u_rv_q^\top` the right-hand side is diagonal: the gradient's part along :math:`u_rv_q^\top` is multiplied by
 #
-# .. math:: p_{rr'}=\sum_{j=1}^n\sigma_r^{2(n-j)/n}\,\sigma_{r'}^{2(j-1)/n} .
+# .. math:: p_{rq}=\sum_{j=1}^n\sigma_r^{2(n-j)/n}\,\sigma_q^{2(j-1)/n} .
 #
 # These are the eigenvalues of a *preconditioner*. For :math:`n=1` all are 1. For :math:`n\ge2` they are large where
 # :math:`W` is large: directions already taken are promoted, those not yet taken wait. With one output,
@@ -143,7 +145,7 @@ figure.supxlabel(
 # .. solution:: lesson_03.exercise_2
 #
 # **Exercise 3.** Write the end-to-end dynamics for the vector :math:`\mathrm{vec}(W)`, which stacks the columns of
-# :math:`W`, and show that the preconditioner has the eigenvalues :math:`p_{rr'}`, with :math:`\sigma_r=0` beyond the
+# :math:`W`, and show that the preconditioner has the eigenvalues :math:`p_{rq}`, with :math:`\sigma_r=0` beyond the
 # rank.
 #
 # .. solution:: lesson_03.exercise_3

@@ -87,7 +87,11 @@ for depth, colour in zip((2, 3, 4), shades, strict=True):
     times = la.theory.training_time.time_to(0.5, 1.0, fine, depth)
     left.loglog(fine, times, color=style.LIGHT.ink, lw=style.THEORY_WIDTH)
     left.annotate(
-        f"depth {depth}", (2e-4, np.interp(2e-4, fine, times)), (4, 7), textcoords="offset points", color=colour
+        f"depth {depth}",
+        (2e-4, np.interp(2e-4, fine, times)),
+        (4, -18 if depth == 3 else 7),
+        textcoords="offset points",
+        color=colour,
     )
 left.set(xlabel="start σ₀", ylabel="time to half of σ*", title="leaving the saddle")
 problem = la.problems.whitened(target)
@@ -99,7 +103,7 @@ right.semilogy(time, certificate.envelope(time), color=ink, lw=style.THEORY_WIDT
 right.semilogy(time, certificate.envelope(3 * time), color=ink, lw=style.THEORY_WIDTH, ls="--")
 right.annotate("guaranteed", (8, certificate.envelope(8.0)), (0, 14), textcoords="offset points", ha="right")
 right.annotate(
-    "guaranteed, square maps", (8, certificate.envelope(24.0)), (0, 28), textcoords="offset points", ha="right"
+    "guaranteed, square maps", (8, certificate.envelope(24.0)), (0, -16), textcoords="offset points", ha="right"
 )
 right.annotate("trained", (1.7, 2e-7), color=blue)
 right.set(

@@ -30,8 +30,9 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # In the papers' time (lesson 1) a mode of depth :math:`N` obeys :math:`\dot\sigma=\sigma^{2-2/N}(\sigma^*-\sigma)`,
 # and the time to reach a value is an integral of :math:`1/\dot\sigma`:
 #
-# .. math:: t_f(\sigma_i)=\int_{\sigma_0}^{f\sigma_i^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_i^*-\sigma)},\qquad
-#    t_s(\sigma_j)=\int_{\sigma_0}^{s\sigma_j^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_j^*-\sigma)} .
+# .. math:: t_f(\sigma_i)=\int_{\sigma_0}^{f\sigma_i^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_i^*-\sigma)} ,
+#
+# .. math:: t_s(\sigma_j)=\int_{\sigma_0}^{s\sigma_j^*}\frac{d\sigma}{\sigma^{2-2/N}(\sigma_j^*-\sigma)} .
 #
 # How small a start?
 # ------------------
@@ -87,7 +88,8 @@ shades = plt.colormaps[style.FIELD_MAP](np.linspace(0.25, 0.82, 4))
 for each, colour in zip(depths, shades, strict=True):
     limit = np.exp(la.theory.phases.log_threshold(each, 1 + excess, s, f))
     right.loglog(excess, limit, color=colour, lw=style.MEASURED_WIDTH)
-    name, place, lift = ("∞" if np.isinf(each) else each), *((0.022, 13) if each > 2 else (0.16, -4))
+    name, place = ("∞" if np.isinf(each) else each), (0.16 if each == 2 else 0.022)
+    lift = {2: -4, 3: -15, 5: -13}.get(each, 6)
     right.annotate(
         f"depth {name}", (place, np.interp(place, excess, limit)), (4, lift), textcoords="offset points",
         color=colour,

@@ -48,12 +48,12 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # the start. Derivatives with respect to :math:`v_r` and :math:`w_r` give two sums over units,
 #
 # .. math:: K(x,x')=\frac1m\sum_r\varphi(z_r)\varphi(z_r')+\frac{x\cdot x'}d\;\frac1m\sum_rv_r^2\,
-#    \varphi'(z_r)\varphi'(z_r'),\qquad z_r=\frac{w_r\cdot x}{\sqrt d},
+#    \varphi'(z_r)\varphi'(z_r')
 #
-# each a mean of :math:`m` independent numbers. By the law of large numbers they tend to their expectations as
-# :math:`m\to\infty`, with an error of order :math:`m^{-1/2}`: the kernel at the start no longer depends on the draw.
-# And while the outputs change by order 1, every single weight changes by order :math:`m^{-1/2}`: the wider the
-# network, the less the kernel moves.
+# with :math:`z_r=w_r\cdot x/\sqrt d`, each a mean of :math:`m` independent numbers. By the law of large numbers they
+# tend to their expectations as :math:`m\to\infty`, with an error of order :math:`m^{-1/2}`: the kernel at the start no
+# longer depends on the draw. And while the outputs change by order 1, every single weight changes by order
+# :math:`m^{-1/2}`: the wider the network, the less the kernel moves.
 #
 # How fast do they tend?
 # ----------------------

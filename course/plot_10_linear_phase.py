@@ -40,11 +40,12 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # Lengths vary too, :math:`\|x\|=\sqrt d\,(1+\rho)` with :math:`\rho` of order :math:`d^{-1/2}`. They change the
 # largest term of the kernel, :math:`h(x)h(x')` with
 #
-# .. math:: h(x)=E\,\varphi\bigl((1+\rho)g\bigr)=\vartheta_0+\vartheta_1\rho+\vartheta_2\rho^2+\dots,\qquad
-#    \vartheta_0=E\varphi(g),\ \ \vartheta_1=E\,g\varphi'(g),\ \ \vartheta_2=E(\tfrac12g^3-g)\varphi'(g) .
+# .. math:: h(x)=E\,\varphi\bigl((1+\rho)g\bigr)=\vartheta_0+\vartheta_1\rho+\vartheta_2\rho^2+\dots ,
 #
-# So the twin has the features :math:`x`, a constant, and :math:`h(x)`. For odd activations such as erf all three
-# :math:`\vartheta` vanish. For ReLU they do not: **a ReLU network sees how long its input is**.
+# where :math:`\vartheta_0=E\varphi(g)`, :math:`\vartheta_1=E\,g\varphi'(g)` and
+# :math:`\vartheta_2=E(\tfrac12g^3-g)\varphi'(g)`. So the twin has the features :math:`x`, a constant, and
+# :math:`h(x)`. For odd activations such as erf all three :math:`\vartheta` vanish. For ReLU they do not: **a ReLU
+# network sees how long its input is**.
 #
 # The twin is a linear model with a known kernel, trained by gradient descent from zero, so it has a closed solution:
 # the label's part along mode :math:`k` of the features, with singular value :math:`s_k`, is learnt as :math:`1-(1-\eta

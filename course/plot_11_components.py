@@ -90,7 +90,7 @@ blue, orange = style.LIGHT.palette[:2]
 right.loglog(variance, half(distance), "o", color=blue, ms=5)
 right.loglog(variance, half(white), "o", color=orange, ms=5)
 right.loglog(variance, np.log(2) / -np.log1p(-2 * STEP * variance), color=style.LIGHT.ink, lw=style.THEORY_WIDTH)
-right.annotate("raw inputs", (variance[5], half(distance)[5]), (8, 4), textcoords="offset points", color=blue)
+right.annotate("raw inputs", (variance[5], half(distance)[5]), (12, -6), textcoords="offset points", color=blue)
 right.annotate(
     "whitened", (variance[5], half(white)[5]), (0, 8), textcoords="offset points", color=orange, ha="center"
 )

@@ -72,7 +72,9 @@ for k in range(2):
         ha="right",
         color=palette[k],
     )
-left.annotate("aligned start", (expected[0], 2.2), (6, 0), textcoords="offset points")
+left.annotate(
+    "aligned start", (expected[0] + 0.1, 2.2), (4.0, 2.3), arrowprops={"arrowstyle": "-", "color": ink, "lw": 0.6}
+)
 left.set(xlabel="time $t$", ylabel="singular values of $W$", title="40 random starts, depth 3", ylim=(0, 3.6))
 
 ratios = np.linspace(0.8, 1.55, 300)  # steps, in units of the largest stable one: each is a member
@@ -82,7 +84,7 @@ steps = la.descend(
     mode, unit, (0.7 * np.eye(1), 0.7 * np.eye(1)), step_size=ratios, steps=late[-1], at=late, record=("end_to_end",)
 )
 ends = steps.end_to_end.values[:, :, 0, 0]
-right.plot(np.repeat(ratios, len(late)), ends.ravel(), ",", color=palette[0], rasterized=True)
+right.plot(np.repeat(ratios, len(late)), ends.ravel(), ".", ms=1.2, mew=0, color=palette[0], rasterized=True)
 beyond = ratios[ratios > 1.001]
 cycles = np.array([np.square(la.theory.large_steps.two_cycle(ratio, 2.0)) for ratio in beyond])
 right.plot(beyond, cycles, color=ink, lw=style.THEORY_WIDTH)

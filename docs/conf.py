@@ -6,6 +6,7 @@ from pathlib import Path
 
 import lineament
 from lineament.claims.papers import PAPERS
+from lineament.execution.worker import compile_quickly
 from lineament.report import explorer
 
 here = Path(__file__).parent
@@ -58,6 +59,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "undoc-members": False}
 
+compile_quickly()  # scripts of the galleries compile far more than they compute
 sphinx_gallery_conf = {
     "examples_dirs": ["../course", "../examples"],
     "gallery_dirs": ["course", "gallery"],
@@ -66,6 +68,7 @@ sphinx_gallery_conf = {
     "first_notebook_cell": (here / "first_cell.txt").read_text(),
     "abort_on_example_error": True,
     "show_memory": False,
+    "capture_repr": (),
     "download_all_examples": False,
     "plot_gallery": "True",
 }

@@ -55,11 +55,11 @@ def exercise_3():
     .. math:: \mathrm{vec}(\dot W)=-P\,\mathrm{vec}(\nabla\ell),\qquad
        P=\sum_{j=1}^n[W^\top W]^{\frac{n-j}n}\otimes[WW^\top]^{\frac{j-1}n} .
 
-    With all singular vectors, also those that belong to zero, :math:`[W^\top W]^\beta
-    v_{r'}=\sigma_{r'}^{2\beta}v_{r'}` and :math:`[WW^\top]^\beta u_r=\sigma_r^{2\beta}u_r`. So
-    :math:`\mathrm{vec}(u_rv_{r'}^\top)=v_{r'}\otimes u_r` is an eigenvector of every addend, with the eigenvalue
-    :math:`\sigma_{r'}^{2(n-j)/n}\sigma_r^{2(j-1)/n}`; their sum is :math:`p_{rr'}`, which does not change when
-    :math:`r` and :math:`r'` are exchanged. For :math:`\beta=0` the power is the identity, on the null space too.
+    With all singular vectors, also those that belong to zero, :math:`[W^\top W]^\beta v_q=\sigma_q^{2\beta}v_q` and
+    :math:`[WW^\top]^\beta u_r=\sigma_r^{2\beta}u_r`. So :math:`\mathrm{vec}(u_rv_q^\top)=v_q\otimes u_r` is an
+    eigenvector of every addend, with the eigenvalue :math:`\sigma_q^{2(n-j)/n}\sigma_r^{2(j-1)/n}`; their sum is
+    :math:`p_{rq}`, which does not change when :math:`r` and :math:`q` are exchanged. For :math:`\beta=0` the power is
+    the identity, on the null space too.
     """
     W, n = np.random.default_rng(0).normal(size=(2, 3)), 3
 

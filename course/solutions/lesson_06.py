@@ -11,9 +11,9 @@ def exercise_1():
     r"""As long as :math:`\sigma_r>0`, :math:`\dot\sigma_r=2c_r\sigma_r`, so :math:`\sigma_r(t)=\epsilon\,e^{2c_rt}`
     for :math:`t\le t_e`, and indeed it stays positive. The ratio of two of them is
 
-    .. math:: \frac{\sigma_r(t)}{\sigma_{r'}(t)}=e^{2(c_r-c_{r'})\,t} ,
+    .. math:: \frac{\sigma_r(t)}{\sigma_q(t)}=e^{2(c_r-c_q)\,t} ,
 
-    which grows or falls exponentially, since :math:`c_r\ne c_{r'}`. At depth 3 the equation is
+    which grows or falls exponentially, since :math:`c_r\ne c_q`. At depth 3 the equation is
     :math:`\dot\sigma=3c\,\sigma^{4/3}` with the solution :math:`\sigma(t)=\epsilon\,(1-c\,\epsilon^{1/3}t)^{-3}`: for
     :math:`c>0` it reaches infinity at the finite time :math:`\epsilon^{-1/3}/c`, the largest :math:`c` first, and
     ratios grow faster than any exponential. Of course no alignment stays constant for so long: the target ends it.

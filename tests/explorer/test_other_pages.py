@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lineament.evidence import figure as fig
-from lineament.report import draw, site
+from lineament.report import embedding, site
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
@@ -49,7 +49,7 @@ def test_formulas_of_the_documentation_are_laid_out_without_a_network(opened_tex
 
 
 def test_a_figure_is_saved_as_a_picture_and_as_a_page(opened_text, tmp_path):
-    drawn = draw.embed(fig.Figure((fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),)),), "A caption."), "quick")
+    drawn = embedding.embed(fig.Figure((fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),)),), "A caption."), "quick")
     buttons = "".join(f'<button data-save="{form}" data-name="it" hidden>{form}</button>' for form in ("png", "pdf"))
     texts = site.templates().globals
     style, script = f"<style>{texts['colours']}</style>", f"<script>{texts['save_script']}</script>"

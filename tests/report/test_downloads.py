@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from lineament.evidence import figure as fig
-from lineament.report import downloads, draw, style
+from lineament.report import downloads, embedding, style
 
 
 def test_the_table_has_every_point_and_nothing_else():
@@ -26,8 +26,9 @@ def test_the_table_has_every_point_and_nothing_else():
 
 
 def test_a_drawing_becomes_a_file_of_its_own():
-    figure = fig.Figure((fig.Panel((fig.measured([1, 2], [3, 4]), fig.theory([1, 2], [3, 4]))),), "caption")
-    text = downloads.standalone(draw.embed(figure, "quick"))
+    panel = fig.Panel((fig.measured([1, 2], [3, 4]), fig.theory([1, 2], [3, 4])))
+    figure = fig.Figure((panel, panel), "caption")  # two panels: a page has windows on them too
+    text = downloads.standalone(embedding.embed(figure, "quick"))
     root = ElementTree.fromstring(text)
     assert root.get("width").endswith("pt")
     assert "style" not in root.attrib

@@ -230,7 +230,13 @@ def test_what_a_number_orders_has_a_ramp_by_that_number():
     assert steps[3] in style.LIGHT.palette
     (powers,) = coloured([("start 10⁻³", 0), ("start 1", 1), ("start 10⁻⁶", 2)])
     assert [powers[group] for group in (2, 0, 1)] == [style.LIGHT.ramp[place] for place in (0, 4, 7)]
-    for names in (["β1", "β2", "β3"], ["square", "logistic", "quartic"], ["n = 1", "n = 1", "n = 2"]):
+    (unnamed,) = coloured([("p = 4", 0), ("p = 10", 1), ("p = 2", 2), ("", 3)])
+    assert set(unnamed.values()) == set(style.LIGHT.palette[:4])
+    (margins, other) = coloured([(f"p = {p}", p) for p in range(5)], [("a", 0), ("b", 1), ("c", 2)])
+    assert set(margins.values()) <= set(style.LIGHT.ramp)
+    assert set(other.values()) == set(style.LIGHT.palette[:3])
+    shapes, figures = ["n=3 d=1 k=1", "n=5 d=1 k=2", "n=2 d=1 k=1"], ["β1", "β2", "β3"]
+    for names in (shapes, figures, ["square", "logistic", "quartic"], ["n = 1", "n = 1", "n = 2"]):
         (plain,) = coloured([(name, group) for group, name in enumerate(names)])
         assert set(plain.values()) <= set(style.LIGHT.palette), names
 
@@ -260,6 +266,13 @@ def test_a_name_stands_beside_its_own_line_and_on_none():
             gaps[line.get_label()] = np.hypot(*(fine - np.clip(fine, box.p0, box.p1)).T).min()
         assert min(gaps.values()) == gaps[name] > 0
         assert all(not box.overlaps(other) for key, other in boxes.items() if key != name)
+
+
+def test_a_name_that_speaks_for_other_lines_is_in_the_legend():
+    lines = [fig.measured(T, level + T, "runs" if level == 0 else "", level) for level in range(3)]
+    axes = axes_of(one(*lines, fig.reference(T, 9 + 0 * T, "bound")))
+    assert [text.get_text() for text in axes.texts] == ["bound"]
+    assert legend_of(axes.get_legend()) == ["runs"]
 
 
 def test_lines_on_each_other_have_a_legend():

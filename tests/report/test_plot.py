@@ -63,6 +63,15 @@ def test_measured_in_colour_and_theory_dark_over_it(axes):
     assert sorted(named(axes)) == ["mode 1", "mode 2", "mode 3", "theory"]
 
 
+def test_names_keep_off_what_the_caller_has_written(axes):
+    axes.set(xlim=(0, 2), ylim=(0, 4))
+    words = axes.text(2, 0.35, "words of the caller, across half of the panel", ha="right")
+    plot.overlay(run().isel(mode=[1, 2]), ax=axes)
+    written = [text.get_window_extent() for text in axes.texts if text is not words]
+    assert len(written) == 2
+    assert not any(box.overlaps(words.get_window_extent()) for box in written)
+
+
 def test_members_become_a_median_and_a_band(axes):
     data = plot.overlay(run(members=11), MODES, ax=axes)
     np.testing.assert_allclose(data.measured, MODES)
@@ -128,6 +137,9 @@ def test_sheets_set_size_fonts_and_widths(settings, name, wide, thick):
     assert axes.lines[0].get_linewidth() / axes.lines[-1].get_linewidth() == pytest.approx(
         style.MEASURED_WIDTH / style.THEORY_WIDTH
     )
+    # The axes of the sheets are clear, the figure is light: so are the colours of what is ordered.
+    light = matplotlib.colors.to_hex(matplotlib.colormaps["viridis"](0.8))
+    assert axes.lines[2].get_color() == light
     with pyplot.style.context(plot.style(name)):
         assert matplotlib.rcParams["axes.prop_cycle"].by_key()["color"][0] == style.LIGHT.palette[0]
     with pytest.raises(ValueError, match="name must be one of"):

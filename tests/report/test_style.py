@@ -77,6 +77,7 @@ def test_the_ramp_gets_steadily_lighter_and_shows_on_the_page(theme):
     lightness = [lab(linear(colour))[0] for colour in theme.ramp]
     assert min(np.diff(lightness)) > 2
     assert min(contrast(colour, theme.paper) for colour in theme.ramp) > 1.9
+    assert min(contrast(colour, theme.ink) for colour in theme.ramp) > 2  # theory is drawn over it
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)

@@ -17,6 +17,7 @@ from lineament.execution.store import Stored
 
 from . import downloads, drawings, explorer, site
 from .entries import MEANINGS, NOT_RUN, Entry, gather, tally
+from .thumbnails import thumbnail
 
 
 def write(
@@ -80,5 +81,6 @@ def _index(entries: list[Entry]) -> str:
             sizes=sizes or ["quick"],
             tallies={size: tally(entries, size) for size in sizes},
             meanings=MEANINGS,
+            thumbnail=thumbnail,
         )
     )

@@ -35,6 +35,11 @@ class Grid:
             outline = patch.get_transform().transform(patch.get_path().vertices)
             self.full |= np.logical_or.accumulate(self.cells(dense(outline))[:, ::-1], axis=1)[:, ::-1]
 
+        for text in axes.texts:
+            box = text.get_window_extent()
+            left, low, right, high = np.maximum(self.places(np.array([box.p0, box.p1 + CELL])), 0).ravel()
+            self.full[left:right, low:high] = True
+
     def places(self, at: np.ndarray) -> Boxes:
         """The cells, by their numbers, of places in pixels."""
         return np.floor((at - self.corner) / CELL).astype(np.int64)

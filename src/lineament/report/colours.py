@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lineament.evidence.figure import Panel
+from lineament.evidence.figure import Mark, Panel
 
 from . import style
 from .style import Theme
 
 Key = tuple[int, int]
 """A group, and which of its meanings: panels may use one number for different things."""
+MOST_NUMBERS = 2  # in a name that is ordered
 LEAST = 3  # names that differ by a number make a ramp from here on; two are told apart best by the palette
 NUMBER = re.compile(r"(?<!\w)(?:10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|\d+(?:\.\d+)?(?:e[-+]?\d+)?|∞)|[₀-₉]+")
 """A number, or an index; the figure of a name such as "W1" or "β1" is neither."""
@@ -26,14 +27,13 @@ def colours_of(panels: Sequence[Panel], theme: Theme) -> list[dict[int, str]]:
     ramp if they are more than the palette has.
     """
     keys, names = _meanings(panels)
-    apart = list(dict.fromkeys(key for panel in keys for key in panel.values()))
-    if len(apart) > len(theme.palette):  # too many to give each its own: the claim's groups decide
+    ramp = _ordered(names)
+    if len(names) - len(ramp) > len(theme.palette):  # too many to give each its own: the numbers of the groups decide
         keys = [{group: (group, 0) for group in panel} for panel in keys]
-        apart = sorted(dict.fromkeys(key for panel in keys for key in panel.values()))
-    ramp = _ordered({key: names.get(key, []) for key in apart})
-    chosen = _palette([key for key in apart if key not in ramp], theme) if apart else {}
-    for key, colour in zip(ramp, _ramp(len(ramp), theme), strict=True):
-        chosen[key] = colour
+        names = {(group, 0): [] for group in sorted({group for group, _ in names})}
+        ramp = []
+    chosen = _palette([key for key in names if key not in ramp], theme)
+    chosen |= dict(zip(ramp, _ramp(len(ramp), theme), strict=True))
     return [{group: chosen[key] for group, key in panel.items()} for panel in keys]
 
 
@@ -45,7 +45,7 @@ def _meanings(panels: Sequence[Panel]) -> tuple[list[dict[int, Key]], dict[Key, 
     for panel in panels:
         keys.append({})
         for group in sorted({mark.group for mark in panel.marks}):
-            here = [m.label for m in panel.marks if m.group == group and m.role == "measured" and m.label]
+            here = [mark.label for mark in panel.marks if mark.group == group and _tells(mark)]
             kinds, meanings = {NUMBER.sub("#", label) for label in here}, known.setdefault(group, [])
             same = next((place for place, seen in enumerate(meanings) if not (kinds and seen) or kinds & seen), None)
             if same is None:
@@ -57,14 +57,25 @@ def _meanings(panels: Sequence[Panel]) -> tuple[list[dict[int, Key]], dict[Key, 
     return keys, names
 
 
+def _tells(mark: Mark) -> bool:
+    """Whether the label of a mark says what its colour means; that of a field or an image stands elsewhere."""
+    return bool(mark.label) and mark.role == "measured" and mark.kind in ("line", "points", "band", "bars")
+
+
 def _ordered(names: dict[Key, list[str]]) -> list[Key]:
-    """The largest set of groups whose names differ by a number, in the order of that number; none if there is none."""
+    """The largest set of groups whose names differ by a number, in the order of that number.
+
+    There is none if a group has no name at all, for which a colour of the palette would be left, and none by names of
+    three numbers and more, such as shapes.
+    """
+    if not all(names.values()):
+        return []
     families: dict[str, dict[Key, list[float]]] = {}
     for key, labels in names.items():
         for label in labels[:1]:
             families.setdefault(NUMBER.sub("#", label), {})[key] = [_value(n) for n in NUMBER.findall(label)]
     for family in sorted(families.values(), key=len, reverse=True):
-        if len(family) >= LEAST:
+        if len(family) >= LEAST and len(next(iter(family.values()))) <= MOST_NUMBERS:
             for column in np.transpose(list(family.values())):
                 if len(set(column)) == len(family):
                     return [list(family)[place] for place in np.argsort(column)]

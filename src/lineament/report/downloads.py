@@ -25,7 +25,7 @@ COLUMNS = ("panel", "kind", "role", "label", "group", "x", "x_to", "y", "y_to", 
 
 def write(record: Stored, drawing: str, folder: Path) -> None:
     """Write the figure of a run, as drawn for its page, and its data into `<folder>/figures`."""
-    if record.figure is not None and drawing.startswith("<svg"):
+    if record.figure is not None and "<svg" in drawing:
         place = files.writable(folder / FOLDER)
         for name, text in zip(names(record), (standalone(drawing), table(record.figure)), strict=True):
             if not (place / name).exists() or (place / name).read_text(encoding="utf-8") != text:
@@ -46,9 +46,13 @@ def prune(folder: Path, records: Iterable[Stored]) -> None:
 
 
 def standalone(drawing: str) -> str:
-    """A drawing that was made for a page as a file of its own: in plain colours, with a size."""
+    """A drawing that was made for a page as a file of its own: in plain colours, with a size.
+
+    The first element is the whole drawing; those after it are windows on its panels, for narrow pages.
+    """
     colours = style.tokens(style.LIGHT)
-    text = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], drawing)
+    whole = drawing[drawing.index("<svg") : drawing.index("</svg>") + len("</svg>")]
+    text = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], whole)
     text = re.sub(r' style="min-width:[^"]*"', "", text, count=1)
     width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()  # type: ignore[union-attr]
     return text.replace("<svg", f'<svg width="{width}pt" height="{height}pt"', 1)

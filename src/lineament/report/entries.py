@@ -8,7 +8,7 @@ from typing import Any
 from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
 from lineament.claims.sizes import SIZES
-from lineament.evidence import Verdict
+from lineament.evidence import Figure, Verdict
 from lineament.execution.campaign import Failure
 from lineament.execution.pooled import Pooled, pooled
 from lineament.execution.store import Stored
@@ -94,6 +94,12 @@ class Entry:
         """The largest run that refutes the statement as printed and offers a correction, if one does."""
         shown = [pool.shown for pool in self.runs.values() if pool.verdict is Verdict.CORRECTED]
         return shown[-1] if shown else None
+
+    @property
+    def figure(self) -> Figure | None:
+        """The figure of the largest run that has one."""
+        figures = [pool.shown.figure for pool in self.runs.values()]
+        return next((figure for figure in reversed(figures) if figure is not None), None)
 
     def protocol(self, run: Stored) -> list[Row]:
         """What the paper did beside what was done in a run, setting by setting."""

@@ -71,10 +71,15 @@ def covers(axes: "Axes") -> bool:
 
 
 def _named(panel: Panel, *roles: str) -> set[str]:
-    """The labels that belong to one line each, of these roles if some are given, and can stand beside it."""
+    """The labels that belong to one line each, of these roles if some are given, and can stand beside it.
+
+    Where a line of the same role has no label, those that have one may speak for it too: a legend has to say so.
+    """
     every = [mark.label for mark in panel.marks]
-    lines = [mark for mark in panel.marks if mark.kind == "line" and mark.role in (roles or ORDER)]
-    return {mark.label for mark in lines if mark.label and every.count(mark.label) == 1}
+    lines = [mark for mark in panel.marks if mark.kind == "line"]
+    vague = {mark.role for mark in lines if not mark.label and mark.role != "reference"}
+    told = [mark for mark in lines if mark.label and mark.role not in vague and mark.role in (roles or ORDER)]
+    return {mark.label for mark in told if every.count(mark.label) == 1}
 
 
 def _take_back(axes: "Axes", names: Sequence[str]) -> None:

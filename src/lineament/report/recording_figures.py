@@ -134,7 +134,7 @@ def _layers(recording: Recording) -> Figure:
         tuple(panels),
         f"The effective rank changes most in layer {most or 'the model itself'}, from {course[0]:.3g} to "
         f"{course[-1]:.3g}."
-        + (f" Drawn are the {len(shown)} layers of {len(ranks)} where it does." if hidden else ""),
+        + (f" Drawn are the {len(shown)} of {len(ranks)} layers that change most." if hidden else ""),
         columns=len(panels),
     )
 

@@ -1,6 +1,7 @@
 """The one look of every figure: theory thin and dark, measurement coloured, spread a band, guides dashed and grey.
 
-The colours are those of Okabe & Ito, *Color Universal Design* (2008), told apart with any colour vision. The dark
+The colours are those of Okabe & Ito, *Color Universal Design* (2008), told apart with any colour vision; what is ordered
+has those of the middle of Matplotlib's map "plasma", which get steadily lighter. The dark
 theme keeps their hues at a lightness midway between paper and ink, so that theory stands out over them there too.
 """
 
@@ -36,7 +37,7 @@ LIGHT = Theme(
     grid="#e4e5ea",
     guide="#74777f",
     palette=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
-    ramp=("#4903a0", "#7201a8", "#9814a0", "#b83289", "#d24f71", "#e76e5b", "#f69044", "#f9ac30"),
+    ramp=("#8808a6", "#a21d9a", "#b83289", "#cc4778", "#dc5d67", "#ea7457", "#f58c46", "#fca636"),
 )
 DARK = Theme(
     ink="#f1f3f6",
@@ -44,7 +45,7 @@ DARK = Theme(
     grid="#2d3038",
     guide="#9a9da6",
     palette=("#2383c6", "#d65e10", "#17a87d", "#cd7cac", "#dd9c18", "#60b0e2"),
-    ramp=("#7b35cc", "#a02fbf", "#b93db0", "#cc4c97", "#d95f7f", "#e37466", "#e98b50", "#eaa53c"),
+    ramp=("#930fa3", "#a51f99", "#b7318a", "#c8437b", "#d6556d", "#e3685f", "#ee7b51", "#f79044"),
 )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
+RAMP = 16  # colours of what is ordered
 PLAIN_WIDTH = 1.5  # Matplotlib's own width of lines, for which the widths of `style` are made
 
 
@@ -40,9 +41,13 @@ def show(panel: Panel, ax: "Axes | None") -> "Axes":
 def _theme(ax: "Axes") -> Theme:
     """The caller's colours: ink and paper are those of the axes, which may be older than today's settings."""
     import matplotlib
-    from matplotlib.colors import to_hex, to_rgb
+    from matplotlib.colors import to_hex, to_rgb, to_rgba
 
-    ink, paper = to_rgb(ax.xaxis.label.get_color()), to_rgb(ax.get_facecolor()[:3])
+    behind = ax if to_rgba(ax.get_facecolor())[3] else ax.figure  # axes may be clear
+    ink, paper = to_rgb(ax.xaxis.label.get_color()), to_rgb(behind.get_facecolor())
+    # What is ordered takes the caller's own map, without the ends that are as light or as dark as paper and ink.
+    ends = (0.25, 0.8) if sum(paper) > 1.5 else (0.3, 0.72)
+    ramp = matplotlib.colormaps[matplotlib.rcParams["image.cmap"]](np.linspace(*ends, RAMP))
     cycle = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", [ink])
     return Theme(
         ink=to_hex(ink),
@@ -50,6 +55,7 @@ def _theme(ax: "Axes") -> Theme:
         grid=to_hex(matplotlib.rcParams["grid.color"]),
         guide=to_hex(tuple(np.average([ink, paper], axis=0, weights=[0.6, 0.4]))),
         palette=tuple(dict.fromkeys(map(to_hex, cycle))),
+        ramp=tuple(map(to_hex, ramp)),
     )
 
 
