@@ -31,7 +31,6 @@ rank = run.effective_rank.values.reshape(4, 10, -1)
 figure, axes = plt.subplots(figsize=(5, 3.6), layout="constrained")
 colours = plt.colormaps["viridis"](np.linspace(0.8, 0.1, 4))  # the smaller the start, the darker
 for scale, x, y, colour in zip((1e-1, 1e-2, 1e-3, 1e-4), share, rank, colours, strict=True):
-    x, y = np.median(x, axis=0), np.median(y, axis=0)
-    axes.plot(x, y, color=colour)
-    axes.annotate(f"start {scale:g}", (x[0], y[0]), (4, 3), textcoords="offset points", color=colour)
+    axes.plot(np.median(x, axis=0), np.median(y, axis=0), color=colour, label=f"start {scale:g}")
 axes.set(xscale="log", xlabel="share of the loss left", ylabel="effective rank of the map", xlim=(1, 1e-4))
+axes.legend(loc="lower right")  # no curve comes there

@@ -27,7 +27,7 @@ def main() -> None:
             results[f"Python {version}"] = "not on this machine"
             continue
         environment = install(python, version)
-        for flag, tests in (("1", ["tests"]), ("0", list(WITHOUT_JAX))):
+        for flag, tests in (("1", ["tests"]), ("0", [*WITHOUT_JAX])):
             name = f"Python {version}, newest versions, 64-bit flag {'on' if flag == '1' else 'off'}"
             results[name] = test(environment, tests, LINEAMENT_X64=flag)
     if shutil.which("nvidia-smi"):

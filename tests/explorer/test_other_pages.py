@@ -1,6 +1,7 @@
 """Pages besides the explorer, in a browser: a claim's figure is saved, and formulas of the documentation are typeset."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,19 @@ def test_a_figure_is_saved_as_a_picture_and_as_a_page(opened_text, tmp_path):
     table = content[int(content.split(b"startxref\n")[1].split()[0]) :].split(b"\n")
     for number, row in enumerate(table[3:8], 1):
         assert content[int(row[:10]) :].startswith(b"%d 0 obj" % number)
+
+
+def test_on_a_phone_the_panels_of_a_figure_stand_below_each_other(opened_text):
+    panel = fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),), "x", "y")
+    texts = site.templates().globals
+    drawn = embed(fig.Figure((panel,) * 3, "A caption."), "quick")
+    page = opened_text(f"<style>{texts['colours']}{texts['css']}</style><main><figure>{drawn}</figure></main>")
+    whole, windows = page.locator(".picture > svg"), page.locator(".panels > svg")
+    page.set_viewport_size({"width": 1200, "height": 800})
+    assert whole.bounding_box()["width"] > 600
+    assert not windows.first.is_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    boxes = [windows.nth(place).bounding_box() for place in range(3)]
+    assert all(box["width"] > 250 for box in boxes)
+    assert all(after["y"] >= before["y"] + before["height"] for before, after in pairwise(boxes))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -17,7 +17,7 @@ from lineament.evidence import figure as fig
 from lineament.report import draw, legends, style
 from lineament.report.colours import colours_of
 from lineament.report.embedding import embed
-from lineament.report.marks import _cell_edges
+from lineament.report.marks import _cell_edges, power
 
 T = np.linspace(0.0, 4.0, 50)
 GRID_X, GRID_Y = np.geomspace(1e-3, 10, 6), np.linspace(1, 4, 5)
@@ -208,6 +208,23 @@ def test_labels_of_a_log_axis_do_not_crowd():
 
     assert len(labels(0.15, 8.0)) == 2
     assert len(labels(2.2, 4.0)) > 2
+    assert all(float(text) > 0 for text in labels(2.2, 4.0))  # plain numbers where the axis is short
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1e-3, "10⁻³"),
+        (2e-12, "2×10⁻¹²"),
+        (1.0, "10⁰"),
+        (-100.0, "−10²"),
+        (0.0, "0"),
+        (0.074, "7.4×10⁻²"),
+        (5e4, "5×10⁴"),
+    ],
+)
+def test_ticks_of_log_axes_are_plain_letters(value, text):
+    assert power(value) == text
 
 
 @pytest.mark.parametrize("groups", [(0, 1, 2), (0, 6), tuple(range(30))])

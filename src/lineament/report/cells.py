@@ -37,12 +37,13 @@ class Grid:
 
         for text in axes.texts:
             box = text.get_window_extent()
-            left, low, right, high = np.maximum(self.places(np.array([box.p0, box.p1 + CELL])), 0).ravel()
+            left, low, right, high = np.maximum(self.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
             self.full[left:right, low:high] = True
 
     def places(self, at: np.ndarray) -> Boxes:
         """The cells, by their numbers, of places in pixels."""
-        return np.floor((at - self.corner) / CELL).astype(np.int64)
+        far = 4 * max(self.shape)  # beyond any panel: a diverged line is drawn to places that no whole number holds
+        return np.clip(np.floor((at - self.corner) / CELL), -far, far).astype(np.int64)
 
     def cells(self, at: np.ndarray) -> Cells:
         """The cells of places in pixels, as a mask, without those outside the panel or not finite."""

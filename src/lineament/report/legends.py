@@ -139,11 +139,12 @@ def _below_all(picture: "Picture", left: Sequence[dict[str, Any]], panels: Seque
         return
     width = min(picture.get_figwidth(), PHONE)
     longest = max(map(len, order)) * 0.055 + HANDLE  # inches, at the size of letters in a legend
-    columns = max(1, min(len(order), int(width // longest)))
+    rows = -(-len(order) // max(1, min(len(order), int(width // longest))))
+    columns = -(-len(order) // rows)  # rows of equal length
     picture.legend(
         [entries[label] for label in order], order, loc="outside lower center", ncols=columns, frameon=False
     )
-    picture.set_figheight(picture.get_figheight() + LINE * -(-len(order) // columns))
+    picture.set_figheight(picture.get_figheight() + LINE * rows)
 
 
 def _below(axes: "Axes") -> int:

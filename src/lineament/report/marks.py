@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.ticker import Formatter
 
 MANY_POINTS = 3000
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONG = 4.0  # the ratio of the ends of a log axis from which on labels at 2 and 5 are enough
 
 
@@ -164,10 +165,12 @@ def set_scale(axes: "Axes", which: str, panel: Panel) -> None:
     change, axis = getattr(axes, f"set_{which}scale"), getattr(axes, f"{which}axis")
     if scale == "symlog":
         change("symlog", linthresh=_linear_range(panel, ("x",) if which == "x" else ("y", "high")))
+        axis.set_major_formatter(_labels(few=False))
         return
     change(scale)
     if scale == "log":
-        axis.set_minor_formatter(_few_labels())
+        axis.set_major_formatter(_labels(few=False))
+        axis.set_minor_formatter(_labels(few=True))
 
 
 def _linear_range(panel: Panel, names: tuple[str, ...]) -> float:
@@ -182,17 +185,30 @@ def _linear_range(panel: Panel, names: tuple[str, ...]) -> float:
     return max(sizes.min(initial=largest), 1e-6 * largest)
 
 
-def _few_labels() -> "Formatter":
-    """Labels between powers of ten at 2 and 5 only, unless the axis is so short that it needs all: others overlap."""
+def power(x: float) -> str:
+    """A tick of a logarithmic axis, such as 2×10⁻³, in plain letters: Matplotlib's maths takes far longer to set."""
+    if x == 0:
+        return "0"
+    exponent = int(np.floor(np.log10(abs(x)) + 1e-9))
+    leading = abs(x) / 10.0**exponent
+    sign, times = "−" if x < 0 else "", "" if abs(leading - 1) < 1e-6 else f"{leading:g}×"
+    return f"{sign}{times}10{str(exponent).translate(RAISED)}"
+
+
+def _labels(few: bool) -> "Formatter":
+    """Labels of a logarithmic axis; between powers of ten at 2 and 5 only, unless it is short: others overlap."""
     from matplotlib.ticker import LogFormatterSciNotation
 
-    class Few(LogFormatterSciNotation):
+    class Plain(LogFormatterSciNotation):
         def __call__(self, x: float, pos: int | None = None) -> str:
             low, high = self.axis.get_view_interval()  # type: ignore[union-attr]
-            leading = round(x / 10 ** np.floor(np.log10(x)))
-            return super().__call__(x, pos) if leading in (2, 5) or high < LONG * low else ""
+            short = 0 < high < LONG * low
+            leading = round(abs(x) / 10 ** np.floor(np.log10(abs(x)))) if x else 0
+            if not super().__call__(x, pos) or (few and not short and leading not in (2, 5)):
+                return ""
+            return f"{x:g}" if short and 1e-3 <= x < 1e4 else power(x)
 
-    return Few()
+    return Plain()
 
 
 def _cell_edges(centres: np.ndarray, scale: str) -> np.ndarray:

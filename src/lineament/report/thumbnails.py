@@ -137,5 +137,5 @@ def _field(z: np.ndarray, grey: bool) -> list[str]:
             f"M{column * wide:.1f} {HEIGHT - (row + 1) * tall:.1f}h{wide:.1f}v{tall:.1f}h-{wide:.1f}z"
             for row, column in np.argwhere(shade == level)
         )
-        paths.append(f'<path fill="{to_hex(colours[level])}" d="{cells}"/>')
+        paths.append(f'<path fill="{to_hex(tuple(colours[level]))}" d="{cells}"/>')
     return paths
