@@ -8,7 +8,7 @@ SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
 TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test test-gpu unit changed mutants nightly atlas readme bench docs format lint types clean
+.PHONY: all test test-gpu test-frameworks unit changed mutants nightly atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -50,9 +50,15 @@ test-gpu:
 	@PYTHONPATH=src $(PYTHON) -c "import jax, sys; sys.exit(None if jax.default_backend() == 'gpu' else 'JAX finds no GPU here')"
 	PYTHONPATH=src XLA_PYTHON_CLIENT_PREALLOCATE=false $(PYTHON) -m pytest $(COMPUTES)
 
+# Recorders, kernels and exports with the frameworks and models themselves: half a gigabyte that nothing else needs.
+test-frameworks: $(SETUP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models]'
+	KERAS_BACKEND=jax OMP_NUM_THREADS=1 $(BIN)/pytest tests/frameworks
+
 lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 
@@ -85,4 +91,5 @@ format: $(SETUP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) atlas docs/_build docs/gallery build bench/results.json .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) atlas docs/_build docs/course docs/gallery docs/generated build bench/results.json .pytest_cache .ruff_cache \
+	.hypothesis

@@ -7,6 +7,8 @@ From second moments alone: what a deep linear network learns from a table, when,
 
 import jax
 import matplotlib.pyplot as plt
+import numpy as np
+import xarray
 from sklearn.datasets import load_diabetes
 
 import lineament as la
@@ -33,20 +35,13 @@ print(f"best step {made.step_of(stopping.best):.0f}, which saves {stopping.gain:
 run = train(made)
 print(f"the forecast {run.verdict}: the loss is within {run.gap:.1%} at every step")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-left.plot(run.steps, run.loss, color="C0", linewidth=3, label="trained")
-left.plot(made.time / made.step_size, made.loss, color="black", linewidth=0.9, label="forecast")
-left.plot(
-    made.time / made.step_size,
-    stopping.loss,
-    color="black",
-    linewidth=0.9,
-    linestyle="--",
-    label="expected on new data",
-)
-left.set(xscale="log", xlim=(80, 2000), xlabel="step", ylabel="loss")
-left.legend()
-for number in range(4):
-    right.plot(run.steps, run.share[:, number], linewidth=3, label=f"component {number + 1}")
-    right.plot(made.time / made.step_size, made.path.share[:, number], color="black", linewidth=0.9)
-right.set(xscale="log", xlim=(80, 2000), xlabel="step", ylabel="share learnt")
-right.legend()
+shown = (run.steps >= 80) & (run.steps <= 2000)
+at = xarray.DataArray(run.steps[shown], dims="step", name="step")
+forecast_at = lambda curve: np.interp(at, made.time / made.step_size, curve)  # noqa: E731
+loss = xarray.DataArray(run.loss[shown], coords={"step": at}, name="loss")
+left.plot(at, forecast_at(stopping.loss), color="grey", linestyle="--", linewidth=1)
+left.text(2000, forecast_at(stopping.loss)[-1] + 25, "expected on new data", ha="right", va="bottom", color="grey")
+la.plot.overlay(loss, forecast_at(made.loss), ax=left, x_scale="log")
+share = xarray.DataArray(run.share[shown, :4], coords={"step": at, "component": [1, 2, 3, 4]}, name="share_learnt")
+expected = np.stack([forecast_at(made.path.share[:, number]) for number in range(4)], axis=1)
+la.plot.overlay(share, expected, ax=right, x_scale="log")

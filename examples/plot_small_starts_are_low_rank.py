@@ -29,7 +29,9 @@ run = la.descend(net, problem, start, step_size=5e-3, steps=20_000, every=100, r
 share = (run.loss / run.loss.isel(step=0)).values.reshape(4, 10, -1)
 rank = run.effective_rank.values.reshape(4, 10, -1)
 figure, axes = plt.subplots(figsize=(5, 3.6), layout="constrained")
-for scale, x, y in zip((1e-1, 1e-2, 1e-3, 1e-4), share, rank, strict=True):
-    axes.plot(np.median(x, axis=0), np.median(y, axis=0), label=f"start {scale:g}")
+colours = plt.colormaps["viridis"](np.linspace(0.8, 0.1, 4))  # the smaller the start, the darker
+for scale, x, y, colour in zip((1e-1, 1e-2, 1e-3, 1e-4), share, rank, colours, strict=True):
+    x, y = np.median(x, axis=0), np.median(y, axis=0)
+    axes.plot(x, y, color=colour)
+    axes.annotate(f"start {scale:g}", (x[0], y[0]), (4, 3), textcoords="offset points", color=colour)
 axes.set(xscale="log", xlabel="share of the loss left", ylabel="effective rank of the map", xlim=(1, 1e-4))
-axes.legend()

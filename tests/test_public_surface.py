@@ -38,6 +38,10 @@ def gradient(W):
     return W - TARGET
 
 
+def gradient_at(W, step):
+    return W - TARGET
+
+
 def hvp(W, D):
     return D
 
@@ -123,6 +127,9 @@ VALID: dict[str, dict] = {
     "large_steps.largest_cycle": {"depth": 2.0},
     "large_steps.multiplier": {"ratio": 1.1, "depth": 2.0},
     "large_steps.two_cycle": {"ratio": 1.1, "depth": 2.0},
+    "layer_descent.descend": {
+        "steps": [0.0, 3.0], "layers": [EYE, ONE], "gradient": gradient_at, "step_size": 0.1, "momentum": 0.5, "runs": 2,
+    },
     "layers.balanced": {"W": TARGET, "widths": (2, 2, 2)},
     "layers.product": {"layers": [EYE, ONE]},
     "layers.unbalancedness": {"layers": [EYE, ONE]},
@@ -155,6 +162,7 @@ VALID: dict[str, dict] = {
     "modes.residual": {"t": 1.0} | MODE | {"depth": 3.0},
     "modes.time_to": {"value": 0.5} | MODE | {"depth": 3.0},
     "modes.trajectory": {"t": 1.0} | MODE | {"depth": 3.0},
+    "narrowing.narrowed": {"layers": [EYE, ONE], "order": 1},
     "nuclear.least_nuclear_completion": {
         "rows": [0, 1], "columns": [0, 1], "values": [1.0, 0.5], "shape": (2, 2), "accuracy": 1e-3,
     },

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from lineament import cli
 from lineament.claims import SIZES
 from lineament.claims.papers import PAPERS
-from lineament.cli import options
+from lineament.cli import completion, options
 from lineament.execution import environment, reproduce, store
 
 pytest_plugins = ["report.faked"]
@@ -55,6 +55,65 @@ def test_every_command_explains_itself(command):
     assert told.stdout.startswith(f"Usage: lineament {command}")
     if command in ("reproduce", "atlas"):
         assert "exit code is 0" in " ".join(told.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("complete", "incomplete", "offered"),
+    [
+        (completion.claims, "gissin-t", "gissin-t1"),
+        (completion.papers, "hu", "hu"),
+        (completion.claims_and_papers, "co", "cohen"),
+        (completion.data_sets, "cif", "cifar-10"),
+        (completion.presets, "gissin-f", "gissin-f2"),
+    ],
+)
+def test_what_the_tab_key_offers(complete, incomplete, offered, monkeypatch):
+    monkeypatch.undo()  # the claims that there are, not the made-up ones
+    found = [each if isinstance(each, str) else each[0] for each in complete(incomplete)]
+    assert offered in found
+    assert all(each.startswith(incomplete) for each in found)
+
+
+def test_the_shell_is_answered(monkeypatch, capsys):
+    monkeypatch.setenv("_LINEAMENT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "lineament new")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.split() == ["new-claim"]
+
+
+def test_a_new_claim_is_written_once_and_can_be_shown(run, tmp_path):
+    code, out, _ = run("new-claim", "mine-edge", "--out", "here")
+    assert code == 0
+    assert out.splitlines()[:3] == ["here/mine_edge.py", "here/test_mine_edge.py", "here/pyproject.toml"]
+    assert 'mine_edge = "mine_edge:CLAIMS"' in (tmp_path / "here" / "pyproject.toml").read_text()
+    assert run("new-claim", "mine-edge", "--out", "here")[0] == 2
+    assert "must be a key, a hyphen" in run("new-claim", "Edge")[2]
+    code, out, _ = run("show", "here/mine_edge.py")
+    assert code == 0
+    assert "each singular value $\\sigma$ of the product" in " ".join(out.split()).lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("", "must define CLAIMS"), ("CLAIMS = 1,", "must name a sequence of Claim")]
+)
+def test_a_file_without_claims_is_refused_in_one_line(run, tmp_path, text, told):
+    name = f"no_claims_{len(text)}.py"
+    (tmp_path / name).write_text(text)
+    code, _, err = run("reproduce", name)
+    assert code == 2
+    assert told in err
+    assert len(err.splitlines()) == 1
+    assert "there is no file" in run("reproduce", "nowhere.py")[2]
+
+
+def test_an_unknown_paper_is_told_where_it_was_given(run):
+    code, _, err = run("claims", "gisin")
+    assert code == 2
+    assert "'PAPER'" in err
+    assert "gissin" in err
 
 
 def test_the_bare_command_shows_what_there_is(run):
@@ -141,7 +200,7 @@ def test_only_what_is_missing_is_run(run, monkeypatch, tmp_path):
     assert run("reproduce", "gissin-a", "--out", "kept")[0] == 0
     code, out, err = run("reproduce", "gissin-a", "--seeds", "0-1", "--out", "kept", "--missing")
     assert code == 0
-    assert "1 of 2 claims are already there" in err
+    assert "1 of 2 claims is already there" in err
     assert "2/2" in out
     environment._commit.cache_clear()
     code, _, err = run("reproduce", "gissin-a", "--missing")

@@ -180,6 +180,31 @@ def test_an_ordinary_network_is_forecast_as_json(run):
     assert len(data["curve"]["test_loss"]) == len(data["curve"]["step"])
 
 
+def test_a_linear_network_with_an_ordinary_start_is_followed_row_by_row(run, tmp_path):
+    options = ["--init", "glorot", "--depth", "3", "--width", "9", "--batch", "8", "--steps", "20", "--train"]
+    code, out, _ = run("good.csv", *options, "--out", ".")
+    assert code == 0
+    assert out.startswith("What a DeepLinear 3 → 9 → 9 → 1 learns from good.csv")
+    assert "Nothing is linearised" in out
+    assert "Start: Glorot's." in " ".join(out.split())
+    page = (tmp_path / "forecast.html").read_text()
+    assert "--network linear --depth 3" in page
+    data = json.loads((tmp_path / "forecast.json").read_text())
+    assert data["trained"]["covered"] > 0.5
+    assert len(data["error_bar"]["low"]) == len(data["curve"]["step"])
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--init", "glorot", "--whiten"], "--whiten"),
+    (["--batch", "8", "--more-rows"], "--more-rows"),
+    (["--network", "mlp", "--init", "balanced"], "start must be"),
+])  # fmt: skip
+def test_options_that_do_not_go_together_are_refused(run, options, said):
+    code, _, err = run("good.csv", *options)
+    assert code == 2
+    assert said in err
+
+
 @pytest.mark.parametrize("name", ["cnn", "no_such_module:f", "json:nothing", "json:__name__"])
 def test_an_unknown_network_is_refused(run, name):
     code, _, err = run("good.csv", "--network", name)

@@ -254,6 +254,26 @@ def test_members_of_one_shape_are_one_program_and_each_is_as_if_alone(tmp_path, 
         np.testing.assert_allclose(found["loss"].sel(point), alone.loss, rtol=1e-10)
 
 
+def test_members_draw_their_batches_as_if_alone(tmp_path, problem):
+    together, train = [], open_experiment.Open._train
+    open_training = training(problem, step_size=0.1, batch_size=2, key=lambda seed: seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            open_experiment.Open, "_train", lambda self, some: together.append(len(some)) or train(self, some)
+        )
+        found = go(tmp_path, {"depth": [2], "start_scale": [0.1, 1.0], "seed": range(3)}, open_training)
+    assert together == [6]
+    for seed in range(3):
+        alone = open_training(depth=2, start_scale=1.0, seed=seed)
+        np.testing.assert_allclose(found["loss"].sel(depth=2, start_scale=1.0, seed=seed), alone.loss, rtol=1e-10)
+
+
+def test_a_store_names_its_experiments(tmp_path):
+    assert repr(la.Store(tmp_path)) == f"<Store {str(tmp_path)!r}: empty>"
+    go(tmp_path)
+    assert f"<Store {str(tmp_path)!r}: trial (" in repr(la.Store(tmp_path))
+
+
 def test_a_shard_that_does_not_fit_is_halved(tmp_path, problem, monkeypatch):
     sizes, train = [], open_experiment.Open._train
 

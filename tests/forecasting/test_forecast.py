@@ -268,7 +268,7 @@ def test_fewer_rows_than_columns_are_told_of_and_learnt_within_their_span():
     assert made.r2 == pytest.approx(1.0)
     assert made.stopping is None
     assert "8 rows for 20 columns" in made.notices[0]
-    assert "13 direction(s)" in made.notices[1]
+    assert "13 directions of the inputs do not vary" in made.notices[1]
     full_rank = made.premises[0]
     assert not full_rank.met
     assert full_rank.value == pytest.approx(7 / 20)
@@ -279,6 +279,20 @@ def test_collinear_columns_change_nothing():
     twice = forecast(np.column_stack([X, X[:, 0]]), y, depth=1, start_scale=1e-9)
     assert len(twice.variances) == 3
     assert twice.r2 == pytest.approx(forecast(X, y).r2, rel=1e-10)
+
+
+def test_columns_that_depend_on_each_other_up_to_single_precision_change_nothing():
+    rng = np.random.default_rng(0)
+    X = 300 + 40 * rng.standard_normal((100, 3))
+    y = (X - 300) @ [0.1, 0.2, -0.1] + rng.standard_normal(100)
+    plain = forecast(X, y, depth=3)
+    # A sum of columns, stored with seven digits, is another column; least squares reads huge weights off what is left.
+    rounded = np.float32(np.c_[X, X.sum(axis=1)]).astype(float)
+    made = forecast(rounded, y, depth=3)
+    assert len(made.variances) == 3
+    assert made.floor == pytest.approx(plain.floor, rel=1e-4)
+    assert made.recommended == pytest.approx(plain.recommended, rel=0.5)
+    assert any("columns depend on each other" in said for said in made.notices)
 
 
 def test_step_size_and_range_follow_what_is_asked_for():

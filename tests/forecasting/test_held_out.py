@@ -111,3 +111,12 @@ def test_all_estimates_are_told():
     assert "On tenths of the rows that were left out the test loss is" in two.sentences[-1]
     for made in (one, two):
         assert f"(a fixed design) theory says {made.stopping.fixed_design.least:.3g}" in made.sentences[-1]
+
+
+def test_the_error_told_is_that_of_the_loss_told():
+    x = np.arange(30.0)
+    made = forecast(x[:, None], 2 * x)  # no noise: what is left in the end is rounding, and so must its error be
+    stopping = made.stopping
+    assert stopping.least == stopping.final
+    assert stopping.final_error < 1e-9
+    assert f"(± {stopping.final_error:.2g})" in str(made)

@@ -47,6 +47,14 @@ def test_rows_are_parted_scaled_and_keep_their_numbers():
     np.testing.assert_allclose(rows.y_test[:, 0], y[rows.test - 1] - y[rows.train - 1].mean())
     assert any("1 of 60 rows" in said for said in rows.notices)
     assert any("1 constant column" in said for said in rows.notices)
+    assert any("Only 15 rows are left to test on" in said for said in rows.notices)
+
+
+def test_a_row_that_decides_every_loss_is_named():
+    X, y = task()
+    y[6] = 1e4
+    rows = read_rows(tables.arrays(X, y), classes=None, scale_target=False, test_share=0.25, seed=1)
+    assert any(said.startswith("Row 7 alone holds 9") for said in rows.notices)
 
 
 def test_classes_are_one_hot_in_the_order_of_their_names():

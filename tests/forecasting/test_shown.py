@@ -1,9 +1,12 @@
 """A forecast and a comparison speak for themselves: a short repr, sentences, a table, a figure, a page."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from lineament import Run
+from lineament.core.words import several
 from lineament.forecasting import forecast, train, words
 
 
@@ -91,3 +94,32 @@ def test_too_many_steps_are_not_trained():
     made = forecast(rng.standard_normal((9, 2)), rng.standard_normal(9), steps=10**9)
     with pytest.raises(ValueError, match="steps must be at most 10000000 to be trained; got 1000000000"):
         train(made)
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (12000, "12\u202f000 rows")])
+def test_one_is_told_in_the_singular(number, told):
+    assert several(number, "row") == told
+
+
+@pytest.mark.parametrize(
+    ("apart", "told"),
+    [
+        ([], "Only one component matters: there are no phases to tell apart."),
+        ([True], "The two components that matter are learnt strictly one after the other (90 % of the first"),
+        ([False], "The two components that matter are not learnt strictly one after the other"),
+        ([False, False], "Of 2 successive pairs of components that matter, none is learnt strictly"),
+        ([True, False], "Of 2 successive pairs of components that matter, one is learnt strictly"),
+        ([True, True], "Of 2 successive pairs of components that matter, all are learnt strictly"),
+        ([True, True, False], "Of 3 successive pairs of components that matter, 2 are learnt strictly"),
+    ],
+)
+def test_how_phases_are_told(apart, told):
+    phases = [SimpleNamespace(separated=each) for each in apart]
+    assert words.order(SimpleNamespace(phases=phases, whiten=False)).startswith(told)
+
+
+def test_what_was_left_out_is_told_in_the_singular_too():
+    assert words.left_out(1, 10) == "1 of 10 rows has a missing value and was left out."
+    assert words.left_out(2, 10) == "2 of 10 rows have a missing value and were left out."
+    assert words.constant(["a"]) == "1 constant column was left out: a."
+    assert words.constant(list("abcdefg")) == "7 constant columns were left out: a, b, c, d, e, f, …."

@@ -224,3 +224,12 @@ def test_what_cannot_be_used_is_refused(changed, message):
     good = {"model": net, "parameters": start, "X": X, "y": Y}
     with pytest.raises(ValueError, match=message):
         la.linearise(**good | changed)
+
+
+def test_targets_far_from_the_start_are_named_and_part_with_the_forecast_sooner():
+    X, Y, Z, W = task()
+    net, start = network()
+    near, far = (la.linearise(net, start, X, scale * Y, Z, scale * W, steps=200) for scale in (1, 20))
+    assert not any("must move far" in said for said in near.notices)
+    assert any("must move far" in said for said in far.notices)
+    assert far.safe_step < near.safe_step

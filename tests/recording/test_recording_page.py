@@ -1,14 +1,16 @@
 """The page of a recording: what it shows, and what it says where it can show nothing."""
 
+import base64
+import io
 import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from lineament.evidence.figure import Mark
-from lineament.recording import Recording
-from lineament.report import recording_figures, recording_page
+from lineament.recording import Recording, compact
+from lineament.report import recording_figures, recording_layers, recording_page, recording_tiles
 
 
 def run(T=6, n=40, shape=(6, 6), **others):
@@ -18,12 +20,14 @@ def run(T=6, n=40, shape=(6, 6), **others):
     signs = np.where(np.arange(n)[None, :] < n * np.arange(T)[:, None] / (T - 1), 1, -1)
     outputs = np.stack([(2 * y - 1) * -signs, (2 * y - 1) * signs], axis=2) * (1 + np.arange(T))[:, None, None]
     given = {
+        "labels": y,
         "loss": [None, *np.geomspace(1, 0.1, T - 1)],
         "spectra": {"first": np.sort(rng.uniform(size=(T, 3)))[:, ::-1]},
         "unbalancedness": {"first → second": np.arange(T)},
         "gradients": {"w": [np.nan, *np.geomspace(3, 1, T - 1)]},
     }
-    return Recording(np.arange(T), outputs, y, X, **given | others)
+    given |= others
+    return Recording(np.arange(T), outputs, inputs=X, **given)
 
 
 class Balanced(HTMLParser):
@@ -52,7 +56,15 @@ def test_the_page_stands_alone_and_shows_every_figure(tmp_path):
     parser.feed(text)
     assert parser.open == []
     assert len(parser.ids) == len(set(parser.ids))
-    assert set(re.findall(r'<h2 id="(\w+)"', text)) >= {"curves", "order", "examples", "bias", "layers"}
+    assert set(re.findall(r'<h2 id="(\w+)"', text)) >= {
+        "todo",
+        "curves",
+        "order",
+        "examples",
+        "bias",
+        "layers",
+        "ranks",
+    }
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text)
     assert "&lt;Net&gt; recorded" in text
     assert "<Net>" not in text
@@ -69,25 +81,61 @@ def test_figures_show_the_numbers_of_the_recording():
     np.testing.assert_allclose(figures["curves"].panels[1].marks[0].y, made.error)
     assert "from 100.0% to 0.0%" in figures["curves"].caption
     assert "0 of 40 are wrong at the end" in figures["order"].caption
-    assert "First come the examples number 0, 1, 2, 3, 4, last 39, 38" in figures["examples"].caption
-    first = pixels(figures["examples"].panels[0].marks[0])
-    X = (made.inputs - made.inputs.min()) / np.ptp(made.inputs)
-    np.testing.assert_allclose(first[:6, :6], X[0])
-    np.testing.assert_allclose(first[:6, 7:13], X[1])
     assert missing == []
 
 
-def pixels(mark: Mark) -> np.ndarray:
-    assert mark.z is not None
-    return mark.z
+def pixels(tile: recording_tiles.Tile) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(tile.source.split(",")[1]))))
 
 
-@pytest.mark.parametrize("shape", [(3, 5, 6), (5, 6, 3), (1, 5, 6), (5, 6, 1)])
+def test_pictures_have_their_row_label_and_prediction():
+    made = run()
+    doubtful, first, last = recording_tiles.groups(made, suspects=(7, 3))
+    assert [tile.row for tile in doubtful.tiles] == [7, 3]
+    assert [tile.row for tile in first.tiles] == list(range(12))
+    assert [tile.row for tile in last.tiles][:2] == [39, 38]
+    X = (made.inputs - made.inputs.min()) / np.ptp(made.inputs)
+    np.testing.assert_array_equal(pixels(first.tiles[5]), np.round(255 * X[5]))
+    assert (first.tiles[5].label, first.tiles[5].prediction) == (1, 1)
+    text = recording_page.page(run(labels=np.where(np.arange(40) == 11, 0, np.arange(40) % 2)))
+    assert 'row 11<br>label 0, <span class="wrong">says 1</span>' in text
+    assert re.search(r"Look at the labels of \d+ of 40 examples.*rows 11 \(labelled 0, said 1\)", text)
+    assert "row 0<br>label 0, says so" in text
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 6), (5, 6, 3), (1, 5, 6), (5, 6, 1), (1, 200, 100)])
 def test_pictures_of_any_layout_are_shown(shape):
-    found = pixels(recording_figures.figures(run(shape=shape))[0]["examples"].panels[0].marks[0])
-    assert found.shape == ((4 * 6 - 1, 5 * 7 - 1, 3) if 3 in shape else (4 * 6 - 1, 5 * 7 - 1))
-    assert found.min() >= 0
-    assert found.max() <= 1
+    found = pixels(recording_tiles.groups(run(shape=shape))[0].tiles[0])
+    assert found.shape == ((67, 34) if 200 in shape else (5, 6, 3) if 3 in shape else (5, 6))
+
+
+@pytest.mark.parametrize("number", [14, 50])
+def test_every_layer_of_a_real_network_has_a_row(number):
+    rng = np.random.default_rng(0)
+    spectra = {f"blocks.{i}.attention.projection": np.sort(rng.uniform(size=(6, 4)))[:, ::-1] for i in range(number)}
+    spectra["blocks.3.attention.projection"] = np.array([[1, 1, 1, 1]] + [[1, 0, 0, 0]] * 5, float)
+    made = run(spectra=spectra)
+    rows = recording_layers.layers(made)
+    assert [row.name for row in rows] == list(spectra)
+    assert [row.name for row in rows if row.collapsed] == ["blocks.3.attention.projection"]
+    assert rows[3].effective == pytest.approx((4, 1))
+    assert rows[3].curve.split() == ["1.0,1.0", *(f"{1 + 118 * t / 5:.1f},17.5" for t in range(1, 6))]
+    assert len(recording_figures.figures(made)[0]["layers"].panels[0].marks) == recording_figures.LAYERS
+    text = recording_page.page(made)
+    assert text.count('<th scope="row">blocks.') == number
+    assert "4 → 1 (collapsed)" in text
+
+
+@pytest.mark.parametrize("keep", ["predictions", 2])
+def test_a_compact_recording_has_a_page(keep):
+    text = recording_page.page(compact(run(), keep))
+    assert set(re.findall(r'<h2 id="(\w+)"', text)) >= {"curves", "order", "examples", "layers"}
+    assert "do not say how far they moved" in text
+
+
+def test_a_page_that_is_watched_is_read_again():
+    assert '<meta http-equiv="refresh" content="5">' in recording_page.page(run(), refresh=5)
+    assert "refresh" not in recording_page.page(run())
 
 
 def test_the_linear_gap_is_drawn_with_its_threshold():

@@ -15,6 +15,8 @@ from matplotlib.patches import StepPatch
 
 from lineament.evidence import figure as fig
 from lineament.report import draw, legends, style
+from lineament.report.colours import colours_of
+from lineament.report.embedding import embed
 from lineament.report.marks import _cell_edges
 
 T = np.linspace(0.0, 4.0, 50)
@@ -43,6 +45,12 @@ def legend_of(holder) -> list[str]:
     return [text.get_text() for text in holder.get_texts()]
 
 
+def named(axes) -> list[str]:
+    """What lines are called: beside them, then in the legend."""
+    legend = axes.get_legend()
+    return [text.get_text() for text in axes.texts] + (legend_of(legend) if legend else [])
+
+
 def everything() -> fig.Figure:
     panels = [fig.Panel((mark,), "x", "y", kind, "log" if kind in ("heat", "contour") else "linear")
               for kind, mark in KINDS.items()]  # fmt: skip
@@ -64,7 +72,7 @@ def test_lines_carry_their_data_and_roles():
     assert guide.is_dashed()
     assert theory.get_linewidth() < measured.get_linewidth()
     assert theory.get_zorder() > measured.get_zorder() > guide.get_zorder()
-    assert legend_of(axes.get_legend()) == ["m", "t", "r"]
+    assert named(axes) == ["t", "m", "r"]
 
 
 def test_band_spans_low_to_high():
@@ -156,15 +164,21 @@ def test_one_legend_for_panels_that_agree_and_one_each_where_they_do_not():
         return fig.Panel((fig.measured(T, T, "run", group), fig.theory(T, T, "theory", group)))
 
     same = draw.draw(fig.Figure((panel(0), panel(0)), "c"))
-    assert legend_of(same.legends[0]) == ["run", "theory"]
-    assert [axes.get_legend() for axes in same.axes] == [None, None]
+    assert legend_of(same.legends[0]) == ["theory"]
+    assert [named(axes) for axes in same.axes] == [["run"], ["run"]]
+    full = fig.Panel((fig.measured(T, T, "run", 0), fig.measured(T, T, "another", 1)))
+    both = draw.draw(fig.Figure((panel(0), full), "c"))
+    assert legend_of(both.legends[0]) == ["run", "another", "theory"]
+    assert [named(axes) for axes in both.axes] == [[], []]
     guide = fig.Panel((fig.points(T, T, "run", 0), fig.reference(T, T, "slope 1")))
-    assert legend_of(draw.draw(fig.Figure((panel(0), guide), "c")).legends[0]) == ["run", "theory", "slope 1"]
+    beside = draw.draw(fig.Figure((panel(0), guide), "c"))
+    assert legend_of(beside.legends[0]) == ["run", "theory"]
+    assert named(beside.axes[1]) == ["slope 1"]
     own = fig.Panel((fig.measured(T, T, "another", 1),))
     assert draw.draw(fig.Figure((panel(0), own), "c")).legends == []
     other = draw.draw(fig.Figure((panel(0), panel(1)), "c"))
     assert other.legends == []
-    assert [legend_of(axes.get_legend()) for axes in other.axes] == [["run", "theory"]] * 2
+    assert [named(axes) for axes in other.axes] == [["run", "theory"]] * 2
 
 
 def test_a_legend_that_would_cover_data_goes_below_and_makes_room():
@@ -183,7 +197,7 @@ def test_a_legend_that_would_cover_data_goes_below_and_makes_room():
 @pytest.mark.filterwarnings("error")
 def test_a_curve_with_gaps_can_have_its_legend_moved():
     broken = draw.draw(one(fig.measured(T, np.where(T > 2, np.inf, T), "run"), fig.measured(T, -T, "other", 1)))
-    assert legend_of(broken.axes[0].get_legend()) == ["run", "other"]
+    assert named(broken.axes[0]) == ["run", "other"]
 
 
 def test_labels_of_a_log_axis_do_not_crowd():
@@ -198,9 +212,75 @@ def test_labels_of_a_log_axis_do_not_crowd():
 
 @pytest.mark.parametrize("groups", [(0, 1, 2), (0, 6), tuple(range(30))])
 def test_groups_have_colours_of_their_own(groups):
-    colours = draw.group_colours([fig.measured(T, T, group=group) for group in groups], style.LIGHT)
+    (colours,) = colours_of([fig.Panel(tuple(fig.measured(T, T, group=group) for group in groups))], style.LIGHT)
     assert tuple(colours) == groups
     assert len(set(colours.values())) == len(groups)
+
+
+def coloured(*panels: list[tuple[str, int]]) -> list[dict[int, str]]:
+    """The colours of panels with lines of these names and groups."""
+    return colours_of([fig.Panel(tuple(fig.measured(T, T, *line) for line in lines)) for lines in panels], style.LIGHT)
+
+
+def test_what_a_number_orders_has_a_ramp_by_that_number():
+    (colours,) = coloured([("p = 4", 0), ("p = 10", 1), ("p = 2", 2)])
+    assert [colours[group] for group in (2, 0, 1)] == [style.LIGHT.ramp[place] for place in (0, 4, 7)]
+    (steps,) = coloured([("n = 1, η = 0.5", 0), ("n = 2, η = 0.5", 1), ("n = 3, η = 0.1", 2), ("other", 3)])
+    assert [steps[group] for group in (0, 1, 2)] == [style.LIGHT.ramp[place] for place in (0, 4, 7)]
+    assert steps[3] in style.LIGHT.palette
+    (powers,) = coloured([("start 10⁻³", 0), ("start 1", 1), ("start 10⁻⁶", 2)])
+    assert [powers[group] for group in (2, 0, 1)] == [style.LIGHT.ramp[place] for place in (0, 4, 7)]
+    (unnamed,) = coloured([("p = 4", 0), ("p = 10", 1), ("p = 2", 2), ("", 3)])
+    assert set(unnamed.values()) == set(style.LIGHT.palette[:4])
+    (margins, other) = coloured([(f"p = {p}", p) for p in range(5)], [("a", 0), ("b", 1), ("c", 2)])
+    assert set(margins.values()) <= set(style.LIGHT.ramp)
+    assert set(other.values()) == set(style.LIGHT.palette[:3])
+    shapes, figures = ["n=3 d=1 k=1", "n=5 d=1 k=2", "n=2 d=1 k=1"], ["β1", "β2", "β3"]
+    for names in (shapes, figures, ["square", "logistic", "quartic"], ["n = 1", "n = 1", "n = 2"]):
+        (plain,) = coloured([(name, group) for group, name in enumerate(names)])
+        assert set(plain.values()) <= set(style.LIGHT.palette), names
+
+
+def test_a_colour_has_one_meaning_in_a_figure():
+    depths, margins, again = coloured([("depth a", 0), ("depth b", 1)], [("margin a", 0)], [("depth a", 0), ("", 1)])
+    assert margins[0] not in depths.values()
+    assert again == depths
+    # More meanings than colours: the groups decide again, and no colour is made up.
+    crowded = coloured(*([(word, 0), (word + "s", 1)] for word in ("loss", "rank", "norm", "error")))
+    assert all(colours == {0: style.LIGHT.palette[0], 1: style.LIGHT.palette[1]} for colours in crowded)
+
+
+def test_a_name_stands_beside_its_own_line_and_on_none():
+    curves = {"falling": 4 - T, "rising": T, "flat": 0 * T + 6}
+    picture = draw.draw(one(*(fig.measured(T, y, name, group) for group, (name, y) in enumerate(curves.items()))))
+    picture.draw_without_rendering()
+    (axes,) = picture.axes
+    assert axes.get_legend() is None
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    assert boxes.keys() == curves.keys()
+    for name, box in boxes.items():
+        gaps = {}
+        for line in axes.lines:
+            at = line.get_transform().transform(line.get_xydata())
+            fine = np.stack([np.interp(np.linspace(0, 49, 2000), np.arange(50), column) for column in at.T], 1)
+            gaps[line.get_label()] = np.hypot(*(fine - np.clip(fine, box.p0, box.p1)).T).min()
+        assert min(gaps.values()) == gaps[name] > 0
+        assert all(not box.overlaps(other) for key, other in boxes.items() if key != name)
+
+
+def test_a_name_that_speaks_for_other_lines_is_in_the_legend():
+    lines = [fig.measured(T, level + T, "runs" if level == 0 else "", level) for level in range(3)]
+    axes = axes_of(one(*lines, fig.reference(T, 9 + 0 * T, "bound")))
+    assert [text.get_text() for text in axes.texts] == ["bound"]
+    assert legend_of(axes.get_legend()) == ["runs"]
+
+
+def test_lines_on_each_other_have_a_legend():
+    axes = axes_of(
+        one(fig.measured(T, T, "one"), fig.measured(T, T + 0.01, "other", 1), fig.measured(T, -T, "third", 2))
+    )
+    assert [text.get_text() for text in axes.texts] == []
+    assert legend_of(axes.get_legend()) == ["one", "other", "third"]
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -215,7 +295,7 @@ def test_svg_is_the_same_every_time(dark):
 
 
 def test_an_embedded_figure_has_the_pages_colours_and_ids_of_its_own():
-    one_text, other = draw.embed(everything(), "quick"), draw.embed(everything(), "full")
+    one_text, other = embed(everything(), "quick"), embed(everything(), "full")
     for text, name in ((one_text, "quick"), (other, "full")):
         element = ElementTree.fromstring(text)
         ids = [part.get("id") for part in element.iter() if part.get("id")]
@@ -223,11 +303,29 @@ def test_an_embedded_figure_has_the_pages_colours_and_ids_of_its_own():
         assert all(id.startswith(f"{name}-") for id in ids)
         targets = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
         assert set(targets) <= set(ids)
-        assert element.get("role") == "img"
-        assert element.get("aria-label") == "Every kind of mark, x<y & more."
+        whole = element[0]
+        assert whole.get("role") == "img"
+        assert whole.get("aria-label") == "Every kind of mark, x<y & more."
         assert "var(--ink)" in text
         assert "var(--mark-0)" in text
         assert not [colour for colour in style.tokens(style.LIGHT).values() if colour in text]
+
+
+def test_a_narrow_page_has_a_window_on_each_panel():
+    panels = (fig.Panel((KINDS["heat"],), "x", "y", "a field", "log"), fig.Panel((KINDS["line"],), "x", "y", "a line"))
+    both = tuple(fig.Panel((*panel.marks, fig.points(T, T, "seen")), "x", "y") for panel in (panels[1], panels[1]))
+    element = ElementTree.fromstring(embed(fig.Figure(panels, "c", 2), "q"))
+    assert element.get("class") == "picture stacks"
+    whole, stack = element
+    assert stack.get("aria-hidden") == "true"
+    width = float(whole.get("viewBox").split()[2])
+    field, line = ([float(number) for number in window.get("viewBox").split()] for window in stack)
+    assert 0 <= field[0] + 2 < field[0] + field[2] <= line[0] + 4 < line[0] + line[2] <= width + 4
+    assert [len(window) for window in stack] == [2, 1]  # the field has its colour bar with it
+    legend = ElementTree.fromstring(embed(fig.Figure(both, "c", 2), "q"))[1]
+    assert len(legend) == 3
+    alone = ElementTree.fromstring(embed(fig.Figure(panels[:1], "c"), "q"))
+    assert (alone.get("class"), len(alone)) == ("picture", 1)
 
 
 @pytest.mark.parametrize(("form", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])

@@ -43,7 +43,7 @@ def test_the_page_is_whole_and_loads_nothing(trained, tmp_path):
     assert page.tags.count("svg") == 3
     assert page.tags.count("h1") == 1
     for said in (
-        "holds", "80 examples, 4 features, 3 classes", "constant column(s) were left out: x4", "<red>", "$green$",
+        "holds", "80 examples, 4 features, 3 classes", "1 constant column was left out: x4", "<red>", "$green$",
         "lineament forecast t.csv", "Largest stable", "Half, trained", "deficiency margin", "Cohen & Razin, Thm. 2",
     ):  # fmt: skip
         assert said in page.text, said

@@ -1,6 +1,7 @@
 """The scoreboard: cells are kept and read again, failures are shown, the page and the table say the same."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,3 +93,41 @@ def test_the_command(folder, tmp_path, monkeypatch, capfd):
     assert "one: 0 of 2 hold" in out
     assert cli.main(["scoreboard", str(tmp_path / "nowhere")]) == 2
     assert cli.main(["scoreboard", str(tmp_path / "out" / "cells")]) == 2
+
+
+def fake_run(test, training, covered=1.0, **classes):
+    """A comparison whose losses end so far off their forecasts."""
+    at = np.array([0, 10, 20])
+    curves = SimpleNamespace(test_loss=np.ones(3), loss=np.ones(3), test_accuracy=np.array([0.5, 0.8, 0.9]))
+    lin = SimpleNamespace(at=at, steps=20, safe_step=12.0, curves=curves)
+    run = {"test_loss": np.array([1, 1, 1 + test]), "loss": np.array([1, 1, 1 + training])} | classes
+    forecast = SimpleNamespace(linearised=lin)
+    return SimpleNamespace(forecast=forecast, run=run, departed=np.inf, covered=covered, agreement=0.97)
+
+
+@pytest.mark.parametrize(
+    ("test", "training", "verdict"), [(0.04, -0.09, "holds"), (-0.06, 0, "differs"), (0.0, 0.11, "differs")]
+)
+def test_both_losses_of_a_network_decide(test, training, verdict):
+    cell = columns._numbers(fake_run(test, training), 0.1)
+    assert cell.verdict == verdict
+    assert cell.value == pytest.approx(abs(test))
+    assert f"training loss {100 * abs(training):.1f} %" in cell.told
+
+
+def test_classes_are_judged_at_the_last_safe_step():
+    right = {"test_accuracy": np.array([0.5, 0.81, 0.2])}
+    cell = columns._classes(fake_run(0, 0, **right))
+    assert cell.verdict == "holds"
+    assert cell.value == pytest.approx(0.01)
+    assert "at step 10" in cell.told
+    wrong = {"test_accuracy": np.array([0.5, 0.77, 0.9])}
+    assert columns._classes(fake_run(0, 0, **wrong)).verdict == "differs"
+
+
+def test_a_linear_network_from_glorots_start_does_what_was_forecast():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    cell = columns.any_start(tables.arrays(X, X[:, 0] + 0.1 * rng.normal(size=30)), depth=2, start="glorot")
+    assert cell.verdict == "holds"
+    assert cell.value < 1e-3

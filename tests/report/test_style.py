@@ -67,6 +67,20 @@ def test_text_is_readable(theme):
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_names_beside_lines_are_readable(theme):
+    for colour in (*theme.palette, *theme.ramp, theme.guide, theme.ink):
+        assert contrast(style.lettering(colour, theme), theme.paper) >= 4.5, colour
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_the_ramp_gets_steadily_lighter_and_shows_on_the_page(theme):
+    lightness = [lab(linear(colour))[0] for colour in theme.ramp]
+    assert min(np.diff(lightness)) > 2
+    assert min(contrast(colour, theme.paper) for colour in theme.ramp) > 1.9
+    assert min(contrast(colour, theme.ink) for colour in theme.ramp) > 2  # theory is drawn over it
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 def test_theory_shows_on_measurement_and_measurement_beside_theory(theme):
     for colour in theme.palette:
         assert contrast(theme.ink, colour) > 2

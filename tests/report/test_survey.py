@@ -197,17 +197,20 @@ def test_ctrl_c_writes_pages_and_no_process_outlives_its_parent(faked, tmp_path,
 
 def test_jax_is_made_ready(tmp_path):
     code = (
-        "import jax; from lineament.execution import worker; worker.prepare(); print(jax.config.jax_enable_x64,"
-        "jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_cache_min_entry_size_bytes)"
+        "import os, jax; from lineament.execution import worker; worker.prepare(short=True);"
+        "print(jax.config.jax_enable_x64, jax.config.jax_compilation_cache_dir,"
+        "jax.config.jax_persistent_cache_min_entry_size_bytes, jax.numpy.ones(1).sum(), os.environ['XLA_FLAGS'])"
     )
 
     def told(**variables):
-        environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
-        environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), **variables}
+        own = {name: os.environ[name] for name in os.environ.keys() - {"JAX_COMPILATION_CACHE_DIR", "XLA_FLAGS"}}
+        environment = own | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "JAX_PLATFORMS": "cpu"} | variables
         return subprocess.check_output([sys.executable, "-c", code], env=environment, text=True).split()
 
-    assert told() == ["True", str(tmp_path / "cache" / "lineament" / "jax"), "-1"]
-    assert told(JAX_COMPILATION_CACHE_DIR=str(tmp_path / "mine"))[:2] == ["True", str(tmp_path / "mine")]
+    quickly = "--xla_backend_optimization_level=1"  # and the compiler did not end over a flag that it does not know
+    assert told()[:5] == ["True", str(tmp_path / "cache" / "lineament" / "jax"), "-1", "1.0", quickly]
+    mine = told(JAX_COMPILATION_CACHE_DIR=str(tmp_path / "mine"), XLA_FLAGS="--xla_backend_optimization_level=2")
+    assert mine == ["True", str(tmp_path / "mine"), "0", "1.0", "--xla_backend_optimization_level=2"]
     (tmp_path / "file").write_text("")
     assert told(XDG_CACHE_HOME=str(tmp_path / "file"))[:2] == ["True", "None"]
 

@@ -122,10 +122,13 @@ def test_one_start_many_step_sizes():
 
 
 def test_members_draw_different_batches():
-    run = la.descend(
-        NET, PROBLEM, START, step_size=jnp.array([0.05, 0.05]), steps=3, batch_size=4, key=KEY, record=("end_to_end",)
-    )
+    options = {"steps": 3, "batch_size": 4, "record": ("end_to_end",)}
+    run = la.descend(NET, PROBLEM, START, step_size=jnp.array([0.05, 0.05]), key=KEY, **options)
     assert np.abs(run.end_to_end[0, -1] - run.end_to_end[1, -1]).max() > 1e-6
+    own = la.stack([jax.random.key(7), KEY])
+    run = la.descend(NET, PROBLEM, START, step_size=jnp.array([0.05, 0.05]), key=own, **options)
+    alone = la.descend(NET, PROBLEM, START, step_size=0.05, key=KEY, **options)
+    np.testing.assert_allclose(run.end_to_end[1], alone.end_to_end, rtol=1e-12)
 
 
 def test_a_member_that_has_converged_stands_still():
@@ -175,6 +178,7 @@ def test_progress_is_reported():
         ({"momentum": 0.5, "optimiser": optax.adam}, "momentum must be None unless"),
         ({"batch_size": 4}, "key must be given with batch_size"),
         ({"batch_size": 13, "key": KEY}, r"batch_size must lie in 1..12, the number of examples; got 13"),
+        ({"key": la.stack([KEY, KEY])}, "key must be one key, or have one for each of 1 members; got 2"),
         ({"on_divergence": "hope"}, "on_divergence must be one of"),
     ],
 )

@@ -574,3 +574,52 @@ def test_half_precision_keeps_its_dtype():
     x = torch.randn(5, 4, dtype=torch.bfloat16)
     assert {p.dtype for p in net.parameters()} == {torch.bfloat16}
     np.testing.assert_allclose(net(x).float().detach(), layer(x).float().detach(), atol=0.05)
+
+
+def test_code_that_reads_a_layers_settings_finds_them():
+    """As transformers' MobileNet does, which pads by the stride and the kernel of its layers itself."""
+
+    class Padded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Conv2d(2, 3, 3, stride=2, dilation=1)
+
+        def forward(self, x):
+            (side, _), (stride, _) = self.layer.kernel_size, self.layer.stride
+            assert self.layer.in_channels == x.shape[1]
+            return self.layer(nn.functional.pad(x, (side - stride,) * 4))
+
+    model, x = Padded(), torch.randn(2, 2, 7, 7)
+    net = expand(model, 3).model
+    torch.testing.assert_close(net(x), model(x), rtol=1e-4, atol=1e-5)
+    assert net.layer.groups == 1
+    assert (net.layer.out_channels, net.layer.padding) == (3, (0, 0))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_moves_by_what_the_type_rounds(dtype):
+    """Against the model in float32, two factors are less far off than three roundings of the model itself."""
+    torch.manual_seed(0)
+    whole = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 10))
+    x = torch.randn(200, 64)
+    half = copy.deepcopy(whole).to(dtype)
+    with torch.no_grad():
+        wanted = whole(x)
+        own, expanded = (
+            float((net(x.to(dtype)).float() - wanted).norm() / wanted.norm()) for net in (half, expand(half, 2).model)
+        )
+    assert torch.finfo(dtype).eps / 4 < own < 8 * torch.finfo(dtype).eps
+    assert expanded < 3 * own
+
+
+def test_factors_that_would_change_a_layer_are_refused(monkeypatch):
+    """No weight is known that leads here; should a decomposition fail, the layer is left alone and the report says so."""
+    module = sys.modules["lineament.torch.expand"]
+    sound = module.balanced
+    monkeypatch.setattr(module, "balanced", lambda *given: [1.1 * W for W in sound(*given)])
+    layer = nn.Linear(4, 3)
+    net, report = expand(nn.Sequential(layer), 2)
+    assert report["0"].note == "in torch.float32 its factors would change it by 21.0%: convert the model first"
+    assert not report["0"].done
+    assert isinstance(net[0], nn.Linear)
+    assert torch.equal(net[0].weight, layer.weight)

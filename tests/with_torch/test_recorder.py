@@ -256,7 +256,7 @@ def test_an_unwritable_path_is_refused_at_once_and_a_full_disk_later_is_borne(tm
 
     with monkeypatch.context() as patch:
         patch.setattr(np, "savez", full)
-        with pytest.warns(UserWarning, match=r"No space left on device\. Recording goes on"):
+        with pytest.warns(UserWarning, match=r"No space left on device\. Training and recording go on"):
             recorder(model, 1)
         with pytest.raises(store.UnwritableError, match="No space left"):
             recorder.flush()
@@ -422,7 +422,7 @@ def test_half_precision_sparse_gradients_and_token_inputs():
 
 
 def test_overhead_is_measured(monkeypatch):
-    from lineament.torch import recorder as module
+    from lineament.recording import keeper as module
 
     clock = iter(np.cumsum([0, 1, 0, 0, 10, 2, 0, 0]).tolist())  # begin, end, write, end of write, twice
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
@@ -507,14 +507,18 @@ def test_a_full_disk_at_the_start_and_a_missing_file_do_no_harm(tmp_path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
-    with pytest.warns(UserWarning, match="cannot be resumed with linearise=True"):
+    with pytest.warns(UserWarning, match="cannot be resumed with its linearisation"):
         recorder(model, 0)
     recorder(model, 1)
     recorder(model, 2)
     (tmp_path / "000001.npz").unlink()
     recorder(model, 3)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["000000.npz", "000002.npz", "000003.npz"]
-    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0])  # what is after the gap is not spliced on
+    assert sorted(file.name for file in tmp_path.glob("[!.]*")) == ["000000.npz", "000002.npz", "000003.npz"]
+    with pytest.warns(UserWarning, match=r"lacks 000001\.npz: 2 later files"):
+        np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0])  # what is after the gap is not spliced on
+    recorder.close()
+    with pytest.raises(ValueError, match=r"lacks 000001\.npz: put it back, or move the files after it"):
+        Recorder(x, y, path=tmp_path, linearise=True, resume=True)
 
 
 def test_the_guide_runs(tmp_path, monkeypatch):
@@ -527,3 +531,55 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     assert scope["phase"].gap[-1] > 0.02
     assert (tmp_path / "run" / "report.html").stat().st_size > 50_000
     assert not rec.linear_phase(scope["other"]).gap.max() > 1e-20
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "missing", "other"])
+def test_a_damaged_start_does_not_end_a_resumed_training(tmp_path, damage):
+    model, (x, y) = net(), data()
+    with Recorder(x, y, path=tmp_path, linearise=True) as first:
+        first(model, 0)
+        train(model, x, y, first, epochs=2)
+    file = tmp_path / "start.pt"
+    if damage == "missing":
+        file.unlink()
+    elif damage == "other":
+        torch.save([1, 2], file)
+    else:
+        file.write_bytes(file.read_bytes()[: 1000 if damage == "cut" else 0])
+    with Recorder(x, y, path=tmp_path, linearise=True, resume=True) as again:
+        with pytest.warns(
+            UserWarning, match=r"cannot read .*start\.pt.*\. Recording goes on; from here on it holds no"
+        ):
+            again(model, 3)
+        again(model, 4)  # says nothing more
+    held = Recording.load(tmp_path)
+    np.testing.assert_array_equal(np.isnan(held.linearised).all(axis=(1, 2)), [False, False, False, True, True])
+    assert np.isfinite(rec.linear_phase(held, "linearisation").gap).all()
+    assert len(rec.linear_phase(held, "linearisation").gap) == 3
+
+
+@pytest.mark.parametrize("keep", ["predictions", 2])
+def test_less_can_be_kept_of_the_outputs(tmp_path, keep):
+    model, (x, y) = net(), data()
+    with Recorder(x, y, path=tmp_path, keep=keep, keep_inputs=False) as recorder:
+        train(model, x, y, recorder, epochs=2)
+    with Recorder(x, y, path=tmp_path, keep=keep, keep_inputs=False, resume=True) as recorder:
+        train(model, x, y, recorder, first=2, epochs=3)
+    held = Recording.load(tmp_path)
+    assert held.outputs is None
+    assert held.inputs is None
+    with torch.no_grad():
+        np.testing.assert_array_equal(held.predictions[-1], model.eval()(x).argmax(1))
+    with pytest.raises(ValueError, match=f"keep must be {keep!r}, as in the recording; got 'outputs'"):
+        Recorder(x, y, path=tmp_path, keep_inputs=False, resume=True)
+    with pytest.raises(ValueError, match="keep must be 'outputs' with linearise=True"):
+        Recorder(x, y, keep=keep, linearise=True)
+
+
+def test_with_a_folder_only_what_is_not_yet_written_is_in_memory(tmp_path):
+    model, (x, y) = net(), data()
+    recorder = Recorder(x, y, path=tmp_path, interval=2)
+    for step in range(5):
+        recorder(model, step)
+        assert len(recorder._growing._rows) == (step + 1) % 2
+    np.testing.assert_array_equal(recorder.recording.steps, np.arange(5))

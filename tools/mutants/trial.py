@@ -4,7 +4,7 @@ Starting Python and importing JAX takes longer than most tests that notice somet
 already; only the package itself is imported there, from a folder of its own that holds the mutant.
 """
 
-import importlib
+import importlib.util
 import os
 import shutil
 import signal

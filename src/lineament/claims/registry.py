@@ -5,9 +5,11 @@ Third-party packages add claims by naming a sequence of `Claim`s in the entry-po
 
 import difflib
 import importlib
+import sys
 import warnings
 from collections.abc import Iterable
 from importlib import metadata
+from pathlib import Path
 
 from .claim import Claim
 from .papers import PAPERS
@@ -37,6 +39,24 @@ def _add(claims: dict[str, Claim], added: Iterable[Claim]) -> None:
         if claim.id in claims:
             raise ValueError(f"claim {claim.id!r} is registered twice; give one of them another id")
         claims[claim.id] = claim
+
+
+def in_file(path: Path) -> tuple[Claim, ...]:
+    """The claims of a module that is not installed: its `CLAIMS`. Its folder can be imported from then on."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {str(path)!r}")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        module = importlib.import_module(path.stem)
+        claims = tuple(module.CLAIMS)
+    except Exception as error:  # whatever the module raises, the file is to blame
+        raise ValueError(f"{str(path)!r} must define CLAIMS, a sequence of Claim: {error}") from error
+    if module.__file__ is None or not path.samefile(module.__file__):
+        raise ValueError(f"{str(path)!r} must have a name of its own; there is another module {path.stem!r}")
+    _add({}, claims)
+    return claims
 
 
 def find(name: str) -> Claim:

@@ -8,7 +8,22 @@ from collections.abc import Sequence
 
 import typer
 
-from . import atlas, cite, claims, data, explore, forecast, reproduce, runs, scoreboard, show, sweep, why
+from . import (
+    atlas,
+    cite,
+    claims,
+    data,
+    explore,
+    forecast,
+    new_claim,
+    reproduce,
+    runs,
+    scoreboard,
+    show,
+    sweep,
+    watch,
+    why,
+)
 from .app import INTERRUPTED, app
 
 __all__ = ["app", "main"]
@@ -17,11 +32,13 @@ app.command()(claims.claims)
 app.command()(show.show)
 app.command()(reproduce.reproduce)
 app.command()(atlas.atlas)
+app.command()(new_claim.new_claim)
 app.command()(forecast.forecast)
 app.command()(scoreboard.scoreboard)
 app.command()(sweep.sweep)
 app.command()(runs.runs)
 app.command()(why.why)
+app.command()(watch.watch)
 app.command()(explore.explore)
 app.add_typer(data.sets, name="data")
 app.command()(cite.cite)

@@ -49,6 +49,7 @@ def atlas(
     chosen = choose(ids or (), paper)
     elsewhere = _elsewhere(results)
     writable("--out", out)
+    from lineament.core.words import several
     from lineament.execution.engines import EngineError
     from lineament.report import console
     from lineament.report.survey import survey
@@ -62,7 +63,8 @@ def atlas(
     console.results(made.outcomes, total=True)
     typer.echo(made.index)
     if made.interrupted:
-        kept = f"{len(made.outcomes)} of {made.wanted} claims are kept"
+        are = "is" if len(made.outcomes) == 1 else "are"
+        kept = f"{len(made.outcomes)} of {several(made.wanted, 'claim')} {are} kept"
         interrupted(f"{kept}; give the same command without --fresh to go on")
     raise typer.Exit(exit_code(made.outcomes))
 

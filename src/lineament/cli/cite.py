@@ -4,13 +4,19 @@ from typing import Annotated
 
 import typer
 
+from . import completion
 from .options import refuse
 
 
 def cite(
     keys: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID|PAPER", help="Claims or papers; all papers if none.", show_default=False),
+        typer.Argument(
+            metavar="ID|PAPER",
+            help="Claims or papers; all papers if none.",
+            show_default=False,
+            autocompletion=completion.claims_and_papers,
+        ),
     ] = None,
 ) -> None:
     """Print BibTeX for the papers whose claims are checked."""

@@ -6,10 +6,14 @@ from typing import Annotated
 
 import typer
 
+from . import completion
 from .options import refuse
 
 sets = typer.Typer(help="List, fetch, verify and show data sets.", no_args_is_help=True, rich_markup_mode=None)
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data sets by name; all if none.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME", help="Data sets by name; all if none.", autocompletion=completion.data_sets),
+]
 
 
 @sets.command("list")
@@ -24,7 +28,12 @@ def list_data(names: Names = None) -> None:
 
 
 @sets.command()
-def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME", help="Data sets by name.")]) -> None:
+def fetch(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME", help="Data sets by name.", autocompletion=completion.data_sets),
+    ],
+) -> None:
     """Download what data sets lack into the user's cache, checking every file; those at hand are left alone."""
     from lineament.report import datasets
 
@@ -45,7 +54,9 @@ def verify(names: Names = None) -> None:
 
 @sets.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set by name.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A data set by name.", autocompletion=completion.data_sets)
+    ],
     out: Annotated[Path, typer.Option(metavar="FILE.png", help="Where to save the contact sheet.")],
     partial: Annotated[bool, typer.Option("--partial", help="Make do with the training batches at hand.")] = False,
 ) -> None:

@@ -5,12 +5,16 @@ from typing import Annotated
 
 import typer
 
+from . import completion
 from .options import refuse, writable
 
 
 def explore(
     preset: Annotated[
-        str | None, typer.Option(metavar="ID", help="Show the setting of a claim, such as gissin-f2.")
+        str | None,
+        typer.Option(
+            metavar="ID", help="Show the setting of a claim, such as gissin-f2.", autocompletion=completion.presets
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the page here.", show_default="the user's cache")

@@ -37,8 +37,8 @@ def forecast(
         Impute | None, typer.Option(help="Fill missing values, instead of leaving their rows out.")
     ] = None,
     scale_target: Annotated[bool, typer.Option("--scale-target", help="Scale the target to deviation 1.")] = False,
-    depth: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Layers of the network.")] = 2,
-    start: Annotated[float, typer.Option(parser=positive, metavar="SCALE", help="Scale of the start.")] = 1e-3,
+    depth: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Layers of the linear network.")] = 2,
+    start: Annotated[float, typer.Option(parser=positive, metavar="SCALE", help="Scale of a balanced start.")] = 1e-3,
     lr: Annotated[
         float | None,
         typer.Option(parser=positive, metavar="ETA", help="Step size.", show_default="a 20th of the largest stable"),
@@ -53,14 +53,19 @@ def forecast(
         str,
         typer.Option(metavar="NAME", help="linear, mlp (two hidden layers of ReLU), or module:function of your own."),
     ] = "linear",
-    width: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Width of the layers of mlp.")] = 256,
-    init: Annotated[Init, typer.Option(help="How weights of mlp begin.")] = Init.he,
-    optimiser: Annotated[Optimiser, typer.Option(help="How mlp is trained; momentum is 0.9.")] = Optimiser.sgd,
+    width: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Width of hidden layers.")] = 256,
+    init: Annotated[
+        Init | None, typer.Option(help="How weights begin.", show_default="he; balanced for linear")
+    ] = None,
+    optimiser: Annotated[Optimiser, typer.Option(help="How it is trained; momentum is 0.9.")] = Optimiser.sgd,
     batch: Annotated[
-        int | None, typer.Option(parser=whole(1), metavar="B", help="Rows a step, for mlp.", show_default="all")
+        int | None, typer.Option(parser=whole(1), metavar="B", help="Rows a step.", show_default="all")
     ] = None,
     loss: Annotated[
-        Loss | None, typer.Option(help="Loss of mlp.", show_default="cross-entropy for classes, square for numbers")
+        Loss | None,
+        typer.Option(
+            help="The loss.", show_default="cross-entropy for classes; square for numbers, and by components"
+        ),
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Train the network too, and compare.")] = False,
     more_rows: Annotated[
@@ -72,8 +77,10 @@ def forecast(
 ) -> None:
     """Forecast what a network will learn from a table, and when, before it is trained.
 
-    By default the network is deep and linear. With --network mlp it is an ordinary one, linearised at its start: its test
-    curve on rows kept aside, its answers, the rows that come late, and the step until which all that is safe.
+    By default the network is deep, linear, balanced, and trained on all rows at once: its components, and when each is
+    learnt. With --init, --batch, --optimiser momentum or --loss cross-entropy a linear network is followed row by row.
+    With --network mlp it is an ordinary one, linearised at its start. Both tell the test curve on rows kept aside, the
+    answers, the rows that come late, and the step until which all that is safe.
 
     Features are centred and standardised, targets centred. Words as targets name classes; columns of words become one
     column for each word. Rows with missing values and constant columns are left out, and it is said so. The exit code
@@ -89,12 +96,20 @@ def forecast(
         table = tables.read(
             data, target, use=used, drop=dropped, impute="median" if impute else None, classes=classes or None
         )
-        if network != "linear":
-            own = {"width": width, "start": init, "optimiser": optimiser, "batch_size": batch}
+        row_by_row = init is not None or batch is not None or optimiser != "sgd" or loss == "cross-entropy"
+        if network != "linear" or row_by_row:
+            for option, given in (("--whiten", whiten), ("--more-rows", more_rows)):
+                if given:
+                    refuse(option, "is for a linear network that starts balanced and sees all rows at every step")
+            begins = None if init is None else str(init)
+            own = {"width": width, "depth": depth, "start": begins, "start_scale": start}
+            own |= {"optimiser": str(optimiser), "batch_size": batch}
             own |= {"loss": None if loss is None else str(loss), "step_size": lr, "steps": steps or 1500}
             own |= {"classes": classes or None, "scale_target": scale_target, "seed": seed}
             named = {"target": target, "columns": ",".join(used) or None, "drop": ",".join(dropped) or None}
             named |= {"impute": "median" if impute else None, "scale-target": scale_target, "network": network}
+            if network == "linear":
+                named |= {"depth": depth, "start": start}
             named |= {"width": width, "init": init, "optimiser": optimiser, "batch": batch, "loss": loss, "lr": lr}
             named |= {"steps": steps, "classes": classes, "train": train, "seed": seed}
             _network(table, network, own, train, out, as_json, data, named)

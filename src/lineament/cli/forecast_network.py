@@ -32,8 +32,14 @@ class Loss(StrEnum):
 class Init(StrEnum):
     """Where weights begin."""
 
+    balanced = "balanced"
+    glorot = "glorot"
     he = "he"
     torch = "torch"
+
+
+KNOWN = ("mlp", "linear")
+"""Networks that are made here; others are functions of the user's own."""
 
 
 def run(
@@ -46,9 +52,9 @@ def run(
         from lineament.execution import worker
 
         worker.prepare()
-    build: Any = "mlp" if network == "mlp" else find(network)
+    build: Any = network if network in KNOWN else find(network)
     try:
-        own = None if network == "mlp" else _foreign(build)
+        own = None if network in KNOWN else _foreign(build)
         made = forecast_network_table(table, network=build, own=own, **settings)
         compared = train_network(made) if train else None
         from lineament.report import network_console, network_page

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 
 import typer
 
+from . import completion
 from .app import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -71,8 +72,19 @@ def seed_range(given: str | Seeds) -> Seeds:
     return Seeds(sorted(numbers))
 
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Claims, by their id.", show_default=False)]
-PaperOption = Annotated[str | None, typer.Option("--paper", metavar="KEY", help="Only the claims of this paper.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ID",
+        help="Claims: ids, or files (.py) of your own.",
+        show_default=False,
+        autocompletion=completion.claims,
+    ),
+]
+PaperOption = Annotated[
+    str | None,
+    typer.Option("--paper", metavar="KEY", help="Only the claims of this paper.", autocompletion=completion.papers),
+]
 SizeOption = Annotated[Size, typer.Option(help="Seconds on two cores, or the paper's own size.")]
 SeedOption = Annotated[int, typer.Option(parser=whole(0), metavar="S", help="The seed of every random draw.")]
 SeedsOption = Annotated[
@@ -85,18 +97,19 @@ EngineOption = Annotated[
 ]
 
 
-def choose(ids: Sequence[str], paper: str | None) -> list["Claim"]:
-    """The claims that the arguments name, each once; all of them if none is named."""
-    from lineament.claims import all_claims, find
+def choose(ids: Sequence[str], paper: str | None, option: str = "--paper") -> list["Claim"]:
+    """The claims that the arguments name, each once; all of them if none is named. `option` gave the paper."""
+    from lineament.claims import all_claims, find, in_file
 
     known = all_claims()
     papers = dict.fromkeys(claim.paper for claim in known.values())
     if paper is not None and paper not in papers:
-        refuse("--paper", f"{paper!r} is not one of {', '.join(papers)}")
+        refuse(option, f"{paper!r} is not one of {', '.join(papers)}")
     try:
-        chosen = [find(id) for id in dict.fromkeys(ids)] or list(known.values())
-    except ValueError as error:
+        named = [in_file(Path(id)) if id.endswith(".py") else (find(id),) for id in dict.fromkeys(ids)]
+    except (TypeError, ValueError) as error:
         refuse("ID", str(error))
+    chosen = [claim for claims in named for claim in claims] or list(known.values())
     chosen = [claim for claim in chosen if paper in (None, claim.paper)]
     if not chosen:
         refuse("ID", f"none of {', '.join(ids)} is a claim of the paper {paper!r}")

@@ -63,17 +63,19 @@ def sweep(
 
 
 def _tell(made: "Sweep") -> None:
+    from lineament.core.words import several
     from lineament.execution import points
     from lineament.execution.experiments import name_of
 
     plan = made.plan(points.here(made.packages))
     shape = " × ".join(f"{len(axis.rows)} {axis.dimension}" for axis in made.grid.axes)
-    typer.echo(f"{name_of(made.experiment)}: {shape} = {int(made.grid.wanted().sum())} points")
-    typer.echo(f"{int(plan.done.sum())} are stored in {made.store}, {plan.wanted} are to be run")
+    typer.echo(f"{name_of(made.experiment)}: {shape} = {several(int(made.grid.wanted().sum()), 'point')}")
+    typer.echo(f"{int(plan.done.sum())} stored in {made.store}, {plan.wanted} to be run")
     if made.together:
-        typer.echo(f"{len(plan.shards)} shards of one shape each, trained as one program")
+        typer.echo(f"{several(len(plan.shards), 'shard')} of one shape each, trained as one program")
     typer.echo(
-        f"depends on {len(made.modules)} modules, and on {', '.join(sorted(made.packages)) or 'no other package'}"
+        f"depends on {several(len(made.modules), 'module')}, and on "
+        f"{', '.join(sorted(made.packages)) or 'no other package'}"
     )
 
 

@@ -60,7 +60,7 @@ class Job:
 
     def run(self) -> "Stored | Failure":
         """Run the claim and store what it found; an error becomes a `Failure` that names its place."""
-        worker.prepare()
+        worker.prepare(short=self.size == "quick")
         from . import store
         from .reproduce import reproduce
 

@@ -21,6 +21,7 @@ def environment() -> dict[str, str]:
         **{name: version(name) for name in PACKAGES},
         "python": platform.python_version(),
         "device": f"{device.platform}: {device.device_kind}",
+        **({"xla_flags": flags} if (flags := os.environ.get("XLA_FLAGS")) else {}),
         **_commit(),
     }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .worker import Keeper
 
-BATCHED = ("step_size",)  # what members may have of their own
+BATCHED = ("step_size", "key")  # what members may have of their own
 GIVEN = ("model", "problem", "key")  # what the functions may ask for besides names of the grid
 COPIES = 8  # parameters, gradients, updates and what a solver keeps of a member, in numbers of parameters
 
@@ -100,10 +100,10 @@ class Open:
             keeper.add(*attempt(self, point))
 
     def _apart(self, point: Point) -> bool:
-        """Whether a member's numbers would depend on the others: shared draws, or a flow that ends with the last."""
+        """Whether a member's numbers would depend on the others, as those of a flow that ends with the last."""
         arguments = self._arguments(point)
         endless = self.name == "flow" and arguments.get("times") is None and arguments.get("until") is None
-        return self.name not in ("flow", "descend") or endless or arguments.get("key") is not None
+        return self.name not in ("flow", "descend") or endless
 
     def _alike(self, points: Sequence[Point], keeper: "Keeper") -> "list[list[_Member]]":
         """The members, those with problems of one structure together; points that cannot be made are told at once."""
@@ -152,14 +152,17 @@ class Open:
 
     def _train(self, members: "list[_Member]") -> "Run":
         from lineament.core.ensembles import stack
+        from lineament.core.keys import as_key
 
         shared = "problem" not in self._asked
         problem = members[0].problem if shared else stack([member.problem for member in members])
         start = self._starts(members)
         arguments = self._arguments(members[0].point)
-        for name in BATCHED:
-            if name in self._asked or name in members[0].point:
-                arguments[name] = np.asarray([self._arguments(member.point)[name] for member in members], float)
+        own = [self._arguments(member.point) for member in members]
+        if "step_size" in self._asked or "step_size" in members[0].point:
+            arguments["step_size"] = np.asarray([each["step_size"] for each in own], float)
+        if arguments.get("key") is not None:  # as each would draw alone, not split for an ensemble
+            arguments["key"] = stack([as_key(each["key"]) for each in own])
         if self.name == "descend":
             arguments.setdefault("on_divergence", "keep")
         elif arguments.get("atol") is None:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
+from lineament.core.words import several
+
 LINES_EVERY = 10.0  # seconds between plain lines, where nothing can be drawn over
 DRAWN_EVERY = 0.1
 
@@ -62,7 +64,7 @@ class Progress(AbstractContextManager["Progress"]):
         """What failed and why, the most frequent first."""
         lines = [f"{count} × {reason}" for reason, count in self.reasons.most_common(5)]
         more = len(self.reasons) - 5
-        return [*lines, *([f"and {more} other reasons, in the table's `reason`"] if more > 0 else [])]
+        return [*lines, *([f"and {several(more, 'other reason')}, in the table's `reason`"] if more > 0 else [])]
 
     def _draw(self) -> None:
         now = time.monotonic()

@@ -62,6 +62,11 @@ class Store:
         if not self.folder.is_dir():
             raise ValueError(f"store must be the path of a folder that a sweep made; got {str(folder)!r}")
 
+    def __repr__(self) -> str:
+        """The folder and the names of its experiments; how many points each holds is not read for this."""
+        held = ", ".join(f"{about.name} ({about.address[:8]})" for _, about in self.shelves())
+        return f"<Store {str(self.folder)!r}: {held or 'empty'}>"
+
     def shelves(self) -> list[tuple[Shelf, About]]:
         """The experiments, the one that was begun last first; a folder that is none is passed over."""
         found = []

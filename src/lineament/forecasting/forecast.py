@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lineament.core import arguments
+from lineament.core.words import several
 from lineament.data import tables
 
 from . import components, paths, words
@@ -240,10 +241,9 @@ def notices(made: Forecast) -> list[str]:
     """What a reader should know about the data and the settings, in sentences."""
     m, told = made.moments, []
     if m.missing:
-        told.append(f"{m.missing} of {m.rows + m.missing} rows have a missing value and were left out.")
+        told.append(words.left_out(m.missing, m.rows + m.missing))
     if m.constant:
-        named = ", ".join(m.constant[:6]) + (", …" if len(m.constant) > 6 else "")
-        told.append(f"{len(m.constant)} constant column(s) were left out: {named}.")
+        told.append(words.constant(m.constant))
     if m.few_values is not None:
         told.append(
             f"The target holds whole numbers with only {m.few_values} values and was learnt as a number; "
@@ -256,7 +256,13 @@ def notices(made: Forecast) -> list[str]:
             "be estimated, and nothing is said on when to stop."
         )
     if unseen:
-        told.append(f"{unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.")
+        few = m.rows - 1 < len(m.features)
+        reason = "there are fewer rows than columns" if few else "columns depend on each other"
+        vary = "does" if unseen == 1 else "do"
+        told.append(
+            f"{several(unseen, 'direction')} of the inputs {vary} not vary in the data beyond rounding: {reason}. The "
+            "network learns nothing there."
+        )
     if made.step_size > made.largest_stable:
         told.append(f"{words.beyond(made)} Recommended: {made.recommended:.3g}.")
     elif made.step_size > 4 * made.recommended:
@@ -267,7 +273,7 @@ def notices(made: Forecast) -> list[str]:
         )
     if made.learnt < ENOUGH - 1e-6:
         told.append(
-            f"After {made.steps} steps {100 * made.learnt:.1f} % of what can be learnt is learnt; the rest takes longer "
-            "than this forecast looks ahead."
+            f"After {several(made.steps, 'step')} {100 * made.learnt:.1f} % of what can be learnt is learnt; the rest "
+            "takes longer than this forecast looks ahead."
         )
     return told

@@ -1,12 +1,14 @@
-"""What an ordinary network will learn from a table, before it is trained: linearised at its start.
+"""What an ordinary network will learn from a table, before it is trained.
 
-The network is a multilayer perceptron as people train it (ReLU, biases, He's or PyTorch's default start), or one of the
-user's own. `lineament.linearisation` forecasts it; here a table becomes training and test rows, and the forecast gets
-names and rows to speak of.
+The network is a multilayer perceptron as people train it (ReLU, biases, He's or PyTorch's default start), or one of
+the user's own: `lineament.linearisation` forecasts it from its tangent at the start. Or it is linear, with any number
+of layers and any start: `deep_linear` follows it exactly. Here a table becomes training and test rows, and the
+forecast gets names and rows to speak of.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +18,9 @@ from lineament.core import arguments
 from lineament.data import tables
 from lineament.linearisation import Linearised, Loss, linearise
 
+from .linear_network import STARTS, STARTS_IN_WORDS, Start, begin, deep_linear
 from .network_shown import NetworkShown
-from .rows import Rows, read_rows
+from .rows import MOST_ROWS, Rows, read_rows
 
 Build = Callable[[int, int], Any]
 """From the numbers of inputs and outputs to a model, or to a model and its parameters."""
@@ -59,9 +62,11 @@ def forecast_network(
     X: ArrayLike,
     y: ArrayLike,
     *,
-    network: Literal["mlp"] | Build = "mlp",
+    network: Literal["mlp", "linear"] | Build = "mlp",
     width: int = 256,
-    start: Literal["he", "torch"] = "he",
+    depth: int = 2,
+    start: Start | None = None,
+    start_scale: float = 1e-3,
     optimiser: Literal["sgd", "momentum"] = "sgd",
     batch_size: int | None = None,
     loss: Loss | None = None,
@@ -77,10 +82,13 @@ def forecast_network(
     Args:
         X: features (n, columns), or a data frame, whose columns of words become one column for each word.
         y: targets (n,) or (n, k); words name classes.
-        network: "mlp" for two hidden layers of ReLU, or a function of the numbers of inputs and outputs that makes a
-            model, or a pair of a model and its parameters.
-        width: of the hidden layers of "mlp".
-        start: "he", or "torch" for PyTorch's default.
+        network: "mlp" for two hidden layers of ReLU, "linear" for layers of weights alone, or a function of the numbers
+            of inputs and outputs that makes a model, or a pair of a model and its parameters.
+        width: of the hidden layers of "mlp" and "linear".
+        depth: the layers of "linear".
+        start: "he", "glorot", or "torch" for PyTorch's default; for "linear" also "balanced", its default as "he"
+            is that of others.
+        start_scale: of a balanced start, all singular values of the product of the layers.
         optimiser: "sgd", or "momentum" of 0.9.
         batch_size: rows a step; by default all.
         loss: "cross-entropy" for classes and "square" for numbers by default.
@@ -92,18 +100,20 @@ def forecast_network(
         seed: of the split, the start, and the orders of batches.
     """
     return forecast_network_table(
-        tables.joined(X, y), network=network, width=width, start=start, optimiser=optimiser, batch_size=batch_size,
-        loss=loss, step_size=step_size, steps=steps, classes=classes, scale_target=scale_target, test_share=test_share,
-        seed=seed,
+        tables.joined(X, y), network=network, width=width, depth=depth, start=start, start_scale=start_scale,
+        optimiser=optimiser, batch_size=batch_size, loss=loss, step_size=step_size, steps=steps, classes=classes,
+        scale_target=scale_target, test_share=test_share, seed=seed,
     )  # fmt: skip
 
 
 def forecast_network_table(
     table: tables.Table,
     *,
-    network: Literal["mlp"] | Build = "mlp",
+    network: Literal["mlp", "linear"] | Build = "mlp",
     width: int = 256,
-    start: Literal["he", "torch"] = "he",
+    depth: int = 2,
+    start: Start | None = None,
+    start_scale: float = 1e-3,
     optimiser: Literal["sgd", "momentum"] = "sgd",
     batch_size: int | None = None,
     loss: Loss | None = None,
@@ -113,14 +123,25 @@ def forecast_network_table(
     scale_target: bool = False,
     test_share: float = TEST_SHARE,
     seed: int = 0,
+    most_rows: int = MOST_ROWS,
     own: Callable[..., Linearised] | None = None,
 ) -> NetworkForecast:
-    """The same for a table; `own` linearises a network of another framework, called with rows and settings."""
+    """The same for a table, of which at most so many rows are used.
+
+    `own` linearises a network of another framework, called with rows and settings.
+    """
     arguments.one_of("optimiser", optimiser, ("sgd", "momentum"))
-    arguments.one_of("start", start, ("he", "torch"))
+    begins: Start = start or ("balanced" if network == "linear" else "he")
+    arguments.one_of("start", begins, STARTS)
+    if begins == "balanced" and network != "linear":
+        raise ValueError("start must be 'he', 'glorot' or 'torch' for a network that is not linear; got 'balanced'")
+    width = arguments.count("width", width, most=MOST_WIDTH)
     share = arguments.number("test_share", test_share, above=0, below=1)
     seed = arguments.count("seed", seed, 0)
-    rows = read_rows(table, classes=classes, scale_target=scale_target, test_share=share, seed=seed)
+    rows = read_rows(
+        table, classes=classes, scale_target=scale_target, test_share=share, seed=seed,
+        most=arguments.count("most_rows", most_rows, 4),
+    )  # fmt: skip
     if loss is None:
         loss = "cross-entropy" if rows.classes else "square"
     if loss == "cross-entropy" and not rows.classes:
@@ -132,26 +153,29 @@ def forecast_network_table(
     if own is not None:
         made = own(rows, settings)
         return NetworkForecast(table.name, rows, made, "the network's own")
-    model, parameters = _built(network, width, rows, start, seed)
+    if network == "linear":
+        made = deep_linear(rows, depth=depth, width=width, start=begins, start_scale=start_scale, **settings)
+        words = STARTS_IN_WORDS.get(begins, f"balanced, singular values {start_scale:g}")
+        return NetworkForecast(table.name, rows, made, words)
+    model, parameters = _built(network, width, rows, begins, seed)
     made = linearise(model, parameters, rows.X, rows.y, rows.X_test, rows.y_test, **settings)
-    return NetworkForecast(table.name, rows, made, "He's" if start == "he" else "PyTorch's default")
+    return NetworkForecast(table.name, rows, made, STARTS_IN_WORDS[begins])
 
 
-def _built(network: Literal["mlp"] | Build, width: int, rows: Rows, start: str, seed: int) -> tuple[Any, Any]:
+def _built(network: Literal["mlp"] | Build, width: int, rows: Rows, start: Start, seed: int) -> tuple[Any, Any]:
     """A model and where its training begins."""
-    from lineament import models, starts
+    from lineament import models
 
     inputs, outputs = rows.X.shape[1], rows.y.shape[1]
-    draw = starts.he if start == "he" else starts.torch_default
+    draw = partial(begin, start=start, start_scale=1.0)
     if network == "mlp":
-        width = arguments.count("width", width, most=MOST_WIDTH)
         model = models.MLP((inputs, *[width] * HIDDEN, outputs), "relu", "standard", bias=True)
-        return model, draw(model, seed)
+        return model, draw(model, seed=seed)
     found = arguments.function("network", network)(inputs, outputs)
     if isinstance(found, tuple):
         model, parameters = found
         return model, parameters
-    return found, draw(found, seed)
+    return found, draw(found, seed=seed)
 
 
 def answers(made: NetworkForecast, step: float) -> np.ndarray:

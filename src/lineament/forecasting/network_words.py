@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lineament.core.words import several
 from lineament.linearisation import words
 
 if TYPE_CHECKING:
@@ -26,11 +27,13 @@ def so_what(made: NetworkForecast) -> str:
     """The forecast in plain words: what training is worth, and how long to train."""
     lin = made.linearised
     curves = lin.curves
+    if words.diverges(lin):
+        return f"With this step size training diverges; {lin.largest_stable:.3g} is the largest that is stable."
     best = int(np.argmin(curves.test_loss))
     gain = 1 - curves.test_loss[best] / curves.test_loss[0]
     if gain < 0.01:
-        worth = "Training this network on this table will not lower its test loss."
-    elif lin.classes:
+        return "Training this network on this table will not lower its test loss, which is least at the start."
+    if lin.classes:
         right = 100 * curves.test_accuracy
         worth = f"Training will raise right answers on new rows from {right[0]:.0f} % to {right[-1]:.0f} %."
     else:
@@ -57,7 +60,7 @@ def data(made: NetworkForecast) -> str:
         what = f"{len(rows.outputs)} targets"
     return (
         f"{words.count(len(rows.train))} rows to train on and {words.count(len(rows.test))} to test on, "
-        f"{len(rows.features)} features, {what}."
+        f"{several(len(rows.features), 'feature')}, {what}."
     )
 
 
@@ -68,7 +71,8 @@ def late(made: NetworkForecast) -> str:
     rows = ", ".join(words.count(int(made.rows.train[place])) for place in lin.late(5))
     rest = ""
     if never:
-        rest = f"; {words.count(never)} of {words.count(len(lin.y))} are not learnt in {words.count(lin.steps)} steps"
+        of = f"{words.count(never)} of {words.count(len(lin.y))} {'is' if never == 1 else 'are'}"
+        rest = f"; {of} not learnt in {several(lin.steps, 'step')}"
     return (
         f"The rows that are learnt last are {rows}{rest}. Look at their labels first if the table may hold mistakes."
     )
@@ -92,12 +96,13 @@ def comparison(run: NetworkComparison) -> str:
     left = (
         f"a loss first differed from the forecast by more than 10 % at step {words.count(run.departed)}"
         if math.isfinite(run.departed)
-        else f"no loss differed from the forecast by more than 10 % in {words.count(lin.steps)} steps"
+        else f"no loss differed from the forecast by more than 10 % in {several(lin.steps, 'step')}"
     )
     end = f"At the end the test loss was {run.run['test_loss'][-1]:.3g}, forecast {lin.curves.test_loss[-1]:.3g}"
     if lin.classes:
         end += f"; {100 * run.agreement:.0f} % of test rows got the label that was forecast, at the last safe step"
-    return f"Trained in {run.seconds:.2g} s: {left}. {end}."
+    bar = f"The error bar held both losses at {100 * run.covered:.0f} % of the steps that were looked at"
+    return f"Trained in {run.seconds:.2g} s: {left}. {end}. {bar}."
 
 
 def brief(made: NetworkForecast) -> str:
@@ -109,6 +114,9 @@ def brief(made: NetworkForecast) -> str:
 def settings(made: NetworkForecast) -> dict[str, object]:
     """What the forecast was made with."""
     lin = made.linearised
+    kernel = (
+        {} if lin.exact else {"kernel": "of every pair of outputs" if lin.kernel == "all" else "shared by the outputs"}
+    )
     return {
         "table": made.name,
         "target": ", ".join(made.rows.outputs[:12]) + (", …" if len(made.rows.outputs) > 12 else ""),
@@ -119,7 +127,7 @@ def settings(made: NetworkForecast) -> dict[str, object]:
         "momentum": lin.momentum,
         "batch": "all rows" if lin.batch_size is None else lin.batch_size,
         "steps": lin.steps,
-        "kernel": "of every pair of outputs" if lin.kernel == "all" else "shared by the outputs",
+        **kernel,
         "seed": lin.seed,
     }
 

@@ -6,16 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core.words import several
 from lineament.data.columns import natural
 from lineament.data.labels import canonical, printable
 from lineament.data.tables import Table
 
+from . import words
 from .moments import CONSTANT, MOST_CLASSES
 
 Array = NDArray[np.float64]
 
 MOST_ROWS = 10_000
 """Rows that are used; of a longer table, so many are drawn evenly."""
+
+FEW_TESTED = 20
+"""Test rows below which what they tell of new rows is little: one of twenty is five points of accuracy."""
+
+
+HEAVY = 0.5
+"""A row that holds this share of the target's variance decides every loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +56,10 @@ class Rows:
     notices: tuple[str, ...]
 
 
-def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_share: float, seed: int) -> Rows:
-    """Hold a table, without incomplete rows and constant columns, and part it at random.
+def read_rows(
+    table: Table, *, classes: bool | None, scale_target: bool, test_share: float, seed: int, most: int = MOST_ROWS
+) -> Rows:
+    """Hold a table, without incomplete rows and constant columns, and part it at random; at most so many rows of it.
 
     Raises:
         ValueError: if fewer than four rows are complete, or nothing varies.
@@ -68,12 +79,17 @@ def read_rows(table: Table, *, classes: bool | None, scale_target: bool, test_sh
         raise ValueError(f"at least four complete rows are needed, to train and to test; there are {len(X)}")
     said = list(table.notices)
     if (~complete).any():
-        said.append(f"{int((~complete).sum())} of {len(complete)} rows have a missing value and were left out.")
+        said.append(words.left_out(int((~complete).sum()), len(complete)))
+    if not is_class:
+        said += _heavy(values, number)
     order = np.random.default_rng(seed).permutation(len(X))
-    if len(order) > MOST_ROWS:
-        said.append(f"{MOST_ROWS} of {len(order)} rows were drawn: a kernel of more would take long.")
-        order = order[:MOST_ROWS]
+    if len(order) > most:
+        said.append(f"{most} of {len(order)} rows were drawn: more would take long.")
+        order = order[:most]
     held = min(max(1, round(test_share * len(order))), len(order) - 2)
+    if held < FEW_TESTED:
+        left = f"{several(held, 'row')} {'is' if held == 1 else 'are'} left to test on"
+        said.append(f"Only {left}: no more is known of new rows.")
     test, train = np.sort(order[:held]), np.sort(order[held:])
     return _scaled(X, values, number, train, test, table.features, names, is_class, scale_target, tuple(said))
 
@@ -96,6 +112,20 @@ def _targets(
     return told, np.equal.outer(labels, np.array(names)).astype(np.float64), tuple(map(printable, names))
 
 
+def _heavy(y: Array, number: NDArray[np.int64]) -> list[str]:
+    """Name a row that alone makes up most of the target's variance."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.sum((y - y.mean(axis=0)) ** 2, axis=1)
+        share = off / off.sum()
+    worst = int(np.argmax(share))
+    if not share[worst] > HEAVY:
+        return []
+    return [
+        f"Row {number[worst]} alone holds {100 * share[worst]:.0f} % of the target's variance: whether it is trained or "
+        "tested on decides every loss."
+    ]
+
+
 def _scaled(
     X: Array, y: Array, number: NDArray[np.int64], train: Any, test: Any, features: tuple[str, ...],
     outputs: tuple[str, ...], classes: bool, scale_target: bool, said: tuple[str, ...],
@@ -106,7 +136,7 @@ def _scaled(
         raise ValueError(f"at least one feature must vary; all {len(varies)} columns are constant")
     if not varies.all():
         left = [name for name, kept in zip(features, varies, strict=True) if not kept]
-        said = (*said, f"{len(left)} constant column(s) were left out: {', '.join(left[:6])}.")
+        said = (*said, words.constant(left))
     Z = (X[:, varies] - mean[varies]) / deviation[varies]
     if not classes:
         centre, spread = y[train].mean(axis=0), y[train].std(axis=0)

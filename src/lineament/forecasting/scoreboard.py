@@ -15,7 +15,10 @@ from lineament.data.tables import Table
 from .compare import train
 from .forecast import forecast_table
 from .learning_curve import learning_curve
+from .linear_network import Start
 from .moments import gather
+from .network import forecast_network_table
+from .network_train import NetworkComparison, train_network
 from .regression import test_error
 
 MOST_STEPS = 60_000
@@ -29,6 +32,19 @@ SPLITS, LEFT_OVER = 5, 0.2
 
 LEAST_ROWS = 200
 """With fewer rows a quarter of them is too few to forecast from."""
+
+
+NETWORK_ROWS = 400
+"""Rows that networks are trained and tested on, so that a cell takes seconds, not minutes."""
+
+NETWORK_SEED = 20261116
+"""Of the split, the start and the draw of rows; nothing was looked at with it before."""
+
+TEST_BAR, TRAINING_BAR = 0.05, {256: 0.1, 1024: 0.05}
+"""How far losses may be from their forecasts after the last step, safe or not, at each width."""
+
+ACCURACY_BAR, LABELS_BAR = 0.02, 0.95
+"""For classes, at the last safe step: how far the test accuracy may be off, and the least share of labels as forecast."""
 
 
 class Cell(NamedTuple):
@@ -86,10 +102,59 @@ def curve(table: Table, step: Literal[1, 2]) -> Cell:
     return Cell("holds" if miss <= MISS else "differs", miss, told)
 
 
+def any_start(table: Table, depth: int, start: Start) -> Cell:
+    """Train a linear network of width 64 from an ordinary start, and compare every loss on the way."""
+    made = forecast_network_table(
+        table, network="linear", depth=depth, width=64, start=start, seed=NETWORK_SEED, most_rows=NETWORK_ROWS
+    )
+    run = train_network(made)
+    curves = made.linearised.curves
+    gap = max(_largest_gap(run.run[name], getattr(curves, name)) for name in ("loss", "test_loss"))
+    return Cell(str(run.verdict), gap, f"losses within {100 * gap:.2g} % at all steps")  # type: ignore[arg-type]
+
+
+def ordinary(table: Table, width: int) -> Cell:
+    """Train a multilayer perceptron of two hidden layers for 1500 steps, and compare."""
+    scaled = not table.classes  # numbers of deviation 1, as networks are given them
+    made = forecast_network_table(table, width=width, scale_target=scaled, seed=NETWORK_SEED, most_rows=NETWORK_ROWS)
+    run = train_network(made)
+    return _classes(run) if made.rows.classes else _numbers(run, TRAINING_BAR[width])
+
+
+def _numbers(run: NetworkComparison, training_bar: float) -> Cell:
+    lin = run.forecast.linearised
+    test = abs(run.run["test_loss"][-1] / lin.curves.test_loss[-1] - 1)
+    training = abs(run.run["loss"][-1] / lin.curves.loss[-1] - 1)
+    told = (
+        f"after {lin.steps} steps test loss {100 * test:.1f} % off, training loss {100 * training:.1f} %; safe until "
+        f"{lin.safe_step:.0f}, departed at {run.departed:.0f}; in the error bar {100 * run.covered:.0f} % of the steps"
+    )
+    return Cell("holds" if test <= TEST_BAR and training <= training_bar else "differs", float(test), told)
+
+
+def _classes(run: NetworkComparison) -> Cell:
+    lin = run.forecast.linearised
+    last = int(np.flatnonzero(lin.at <= lin.safe_step)[-1])
+    off = abs(float(run.run["test_accuracy"][last] - lin.curves.test_accuracy[last]))
+    told = (
+        f"at step {lin.at[last]}, the last safe one, accuracy {100 * off:.1f} points off, {100 * run.agreement:.0f} % of "
+        f"labels as forecast; in the error bar {100 * run.covered:.0f} % of the steps"
+    )
+    return Cell("holds" if off <= ACCURACY_BAR and run.agreement >= LABELS_BAR else "differs", off, told)
+
+
+def _largest_gap(measured: np.ndarray, forecast: np.ndarray) -> float:
+    return float(np.max(np.abs(measured / forecast - 1)))
+
+
 COLUMNS: dict[str, Column] = {
     "linear, 1 layer": partial(linear, depth=1),
     "linear, 2 layers": partial(linear, depth=2),
     "linear, 3 layers": partial(linear, depth=3),
+    "Glorot, 2 layers": partial(any_start, depth=2, start="glorot"),
+    "Glorot, 3 layers": partial(any_start, depth=3, start="glorot"),
+    "MLP, width 256": partial(ordinary, width=256),
+    "MLP, width 1024": partial(ordinary, width=1024),
     "rows × 2": partial(curve, step=1),
     "rows × 4": partial(curve, step=2),
 }

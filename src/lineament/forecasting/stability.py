@@ -14,6 +14,7 @@ one output these scales are all the freedom there is, and beyond the flattest no
 cycle (:mod:`lineament.theory.large_steps`), wanders, or diverges.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,28 @@ def sharpness(W: Array, d: Array, depth: int) -> float:
         return float(d.max())
     values, U, V = end_to_end.eigensystem(W, depth)
     return _largest(values, U, V, W.shape, np.sqrt(d))
+
+
+def sharpness_of_layers(layers: Sequence[Array], sxx: Array) -> float:
+    """The same for layers that need not be balanced: of Σ_j L_jL_jᵀ (E√Σ) R_jᵀR_j √Σ, products after and before layer j.
+
+    Args:
+        layers: (W_1, …, W_N).
+        sxx: covariance of the inputs.
+    """
+    values, V = np.linalg.eigh(sxx)
+    root = np.sqrt(np.maximum(values, 0.0))
+    before: list[Array] = [V * root]  # inputs in principal components, of unit variance
+    for W in layers[:-1]:
+        before.append(W @ before[-1])
+    grams = [R.T @ R for R in before]
+    after, lefts = np.eye(len(layers[-1])), []
+    for W in reversed(layers):
+        lefts.append(after @ after.T)
+        after = after @ W
+    shape = (len(layers[-1]), sxx.shape[0])
+    terms = list(zip(reversed(lefts), grams, strict=True))
+    return _top(lambda e: sum((L @ e.reshape(shape) @ R for L, R in terms), np.zeros(shape)).ravel(), shape)
 
 
 def flattest(W: Array, d: Array, depth: int) -> float:
@@ -103,6 +126,11 @@ def _largest(values: Array, U: Array, V: Array, shape: tuple[int, ...], root: Ar
         G = e.reshape(shape) * root
         return ((U @ (values * (U.T @ G @ V)) @ V.T) * root).ravel()
 
+    return _top(apply, shape)
+
+
+def _top(apply: Callable[[Array], Array], shape: tuple[int, ...]) -> float:
+    """The largest eigenvalue of a symmetric operator on matrices of a shape."""
     n = int(np.prod(shape))
     if n == 1:
         return float(apply(np.ones(1))[0])

@@ -46,6 +46,7 @@ class Stopping:
             design, where the table is too wide to hold rows out.
         cross_validated: the loss on tenths of the rows that were left out, as a check; None as before.
         error: the standard error of that loss, at every time; None as before.
+        final_error: the same when everything is learnt; None as before.
         fixed_design: the same for new labels of the table's own inputs; None where it is that.
     """
 
@@ -59,6 +60,7 @@ class Stopping:
     method: Method = "fixed design"
     cross_validated: Array | None = None
     error: Array | None = None
+    final_error: float | None = None
     fixed_design: "Stopping | None" = None
 
     @property
@@ -96,6 +98,7 @@ def on_new_rows(time: Array, fixed: Stopping, found: HeldOut) -> Stopping:
         method="leave-one-out" if found.one_by_one else "cross-validation",
         cross_validated=found.cross_validated[:-1],
         error=found.error[:-1],
+        final_error=float(found.error[-1]),
         fixed_design=fixed,
     )
 

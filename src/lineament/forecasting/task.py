@@ -11,6 +11,14 @@ from .moments import Moments
 
 Array = NDArray[np.float64]
 
+COLLINEAR = 1e-10
+"""A direction whose variance is this share of the largest varies by the rounding of the table's numbers alone.
+
+Where columns depend on each other, numbers stored to single precision (6e-8 of their size), whose mean is up to a hundred
+times their deviation, leave (6e-6)² = 4e-11 of it. What least squares reads off such a direction is noise, with weights
+so large that they would decide how small the steps of a deep network must be, though no training gets to learn them.
+"""
+
 
 class Modes(NamedTuple):
     """The singular value decomposition of the target on whitened inputs."""
@@ -55,13 +63,13 @@ def from_covariances(sxx: Array, syx: Array, syy: Array, whiten: bool) -> Task:
 
 
 def spectrum(sxx: Array) -> tuple[Array, Array]:
-    """Variances in falling order and directions, without those that the data do not reach.
+    """Variances in falling order and directions, without those that the data do not reach but by rounding.
 
     Every direction has the sign that makes its largest entry positive, so that the same data tell the same story.
     """
     d, V = np.linalg.eigh(sxx)
     d, V = d[::-1], V[:, ::-1]
-    seen = d > ROUNDING * len(d) * d[0]
+    seen = d > COLLINEAR * d[0]
     d, V = d[seen], V[:, seen]
     largest = np.take_along_axis(V, np.argmax(np.abs(V), axis=0)[None, :], axis=0)
     return d, V * np.sign(largest)

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.words import several
 from .paths import MATTERS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .compare import Comparison
     from .result import Component, Forecast
 
@@ -81,8 +84,8 @@ def brief(made: Forecast) -> str:
     layers = "1 layer" if made.depth == 1 else f"{made.depth} layers"
     name = made.name if len(made.name) <= 40 else f"…{made.name[-39:]}"
     return (
-        f"{name}: {count(m.rows)} examples, {len(m.features)} features, {outputs(made)}; {layers}, "
-        f"step size {made.step_size:.3g}, {count(made.steps)} steps, {percent(made.learnt)} learnt"
+        f"{name}: {count(m.rows)} examples, {several(len(m.features), 'feature')}, {outputs(made)}; {layers}, "
+        f"step size {made.step_size:.3g}, {several(made.steps, 'step')}, {percent(made.learnt)} learnt"
     )
 
 
@@ -94,11 +97,24 @@ def outputs(made: Forecast) -> str:
     return "one target" if number == 1 else f"{number} targets"
 
 
+def left_out(missing: int, rows: int) -> str:
+    """How many rows have a missing value."""
+    have, were = ("has", "was") if missing == 1 else ("have", "were")
+    return f"{missing} of {rows} rows {have} a missing value and {were} left out."
+
+
+def constant(columns: Sequence[str]) -> str:
+    """Which columns do not vary."""
+    were = "was" if len(columns) == 1 else "were"
+    named = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
+    return f"{several(len(columns), 'constant column')} {were} left out: {named}."
+
+
 def data(made: Forecast) -> str:
     """The table in one sentence."""
     m = made.moments
     share = f"A linear map can explain {percent(made.r2)} of the target's variance in these examples."
-    return f"{count(m.rows)} examples, {len(m.features)} features, {outputs(made)}. {share}"
+    return f"{count(m.rows)} examples, {several(len(m.features), 'feature')}, {outputs(made)}. {share}"
 
 
 def pace(made: Forecast) -> str:
@@ -146,12 +162,12 @@ def order(made: Forecast) -> str:
     """Whether what matters is learnt in phases."""
     if not made.phases:
         return f"Only one {kind(made)} matters: there are no phases to tell apart."
-    apart = sum(phase.separated for phase in made.phases)
-    number = "none is" if apart == 0 else "one is" if apart == 1 else f"{apart} are"
-    return (
-        f"Of {len(made.phases)} successive pairs of {kind(made)}s that matter, {number} learnt strictly one after the "
-        "other (90 % of the first before 10 % of the second)."
-    )
+    pairs, apart = len(made.phases), sum(phase.separated for phase in made.phases)
+    strictly = "learnt strictly one after the other (90 % of the first before 10 % of the second)"
+    if pairs == 1:
+        return f"The two {kind(made)}s that matter are {'' if apart else 'not '}{strictly}."
+    number = "none is" if apart == 0 else "one is" if apart == 1 else "all are" if apart == pairs else f"{apart} are"
+    return f"Of {pairs} successive pairs of {kind(made)}s that matter, {number} {strictly}."
 
 
 def stop(made: Forecast) -> str:
@@ -184,7 +200,7 @@ def test_loss(made: Forecast) -> str:
     i = int(np.argmin(stopping.loss))
     told = f"{stopping.least:.3g} at best, {stopping.final:.3g} when everything is learnt"
     fixed, crossed, error = stopping.fixed_design, stopping.cross_validated, stopping.error
-    if fixed is None or crossed is None or error is None:
+    if fixed is None or crossed is None or error is None or stopping.final_error is None:
         return (
             f"The test loss is expected to be {told}, on new labels of the table's own inputs (a fixed design); on new "
             "rows it is higher, and the table is too short or too wide to hold rows out."
@@ -193,7 +209,9 @@ def test_loss(made: Forecast) -> str:
         f"; for new labels of the table's own inputs (a fixed design) theory says {fixed.least:.3g}, {fixed.final:.3g}"
     )
     if stopping.method == "cross-validation":
-        return f"On tenths of the rows that were left out the test loss is {told} (± {error[i]:.2g}){apart}."
+        # Where training never hurts, the best is what is left when everything is learnt, beyond the end of the path.
+        off = stopping.final_error if stopping.least == stopping.final else error[i]
+        return f"On tenths of the rows that were left out the test loss is {told} (± {off:.2g}){apart}."
     return (
         f"On rows left out one by one the test loss is {told}; on tenths that were left out {crossed[i]:.3g} "
         f"(± {error[i]:.2g}) at the same step{apart}."

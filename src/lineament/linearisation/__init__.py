@@ -1,24 +1,27 @@
 """Know a network's test curve, and its answer on every example, before it is trained: linearised at its start."""
 
-from . import losses, safe, words
+from . import batches, losses, safe, words
 from .learnt import CLOSE
 from .linearise import linearise
 from .linearised import Band, Curves, Linearised
-from .losses import Loss
-from .make import make
+from .losses import LOSSES, Loss
+from .make import CAREFUL, make
 from .safe import CAUTION, DEPARTED, Safety
 from .tangents import AbstractTangents
 
 __all__ = [
+    "CAREFUL",
     "CAUTION",
     "CLOSE",
     "DEPARTED",
+    "LOSSES",
     "AbstractTangents",
     "Band",
     "Curves",
     "Linearised",
     "Loss",
     "Safety",
+    "batches",
     "linearise",
     "losses",
     "make",

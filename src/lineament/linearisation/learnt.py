@@ -12,7 +12,8 @@ def right(outputs: Array, y: Array, classes: bool) -> np.ndarray:
     """Which answers are right, (step, n): the class, or a number within half the root mean square error at the start."""
     if classes:
         return np.argmax(outputs, axis=-1) == np.argmax(y, axis=-1)
-    error = np.sqrt(np.sum((outputs - y) ** 2, axis=-1))
+    with np.errstate(over="ignore", invalid="ignore"):  # of a network that diverges, no answer is right
+        error = np.sqrt(np.sum((outputs - y) ** 2, axis=-1))
     return error <= CLOSE * np.sqrt(np.mean(error[0] ** 2))
 
 

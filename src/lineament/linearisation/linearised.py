@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import arguments
-from . import batches, learnt, losses, safe
+from . import batches, error_bar, learnt, losses, safe
 from .losses import Loss
 from .safe import Safety
 from .shown import Shown
@@ -28,7 +28,7 @@ class Curves(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Least and largest loss over orders of the examples in minibatches, at the steps `at`."""
+    """Least and largest loss at the steps `at`: over orders of the examples in minibatches, or of an error bar."""
 
     low: Array
     high: Array
@@ -84,6 +84,11 @@ class Linearised(Shown):
     def _forecast(self) -> "Linearised":
         return self
 
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is linearised, so that the forecast has no end but that of its arithmetic."""
+        return False
+
     @cached_property
     def at(self) -> np.ndarray:
         """The steps of the curves: even in steps, and even in their logarithm."""
@@ -127,6 +132,18 @@ class Linearised(Shown):
             return None
         here, there = batches.spread(self.solution, self.y, self.y_test, self.at, self.batch_size, self.seed)
         return Band(here.min(axis=0), here.max(axis=0), there.min(axis=0), there.max(axis=0))
+
+    @cached_property
+    def error_bar(self) -> Band:
+        """Between which losses those of the network are to be expected, step by step."""
+        seen, curves, band = self.safety, self.curves, self.band
+        ratio = error_bar.ratio_at(self.at, seen.steps, seen.loss, seen.forecast)
+        test_ratio = ratio
+        if len(seen.test_loss):
+            test_ratio = error_bar.ratio_at(self.at, seen.steps, seen.test_loss, seen.test_forecast)
+        here = error_bar.bounds(curves.loss, ratio, band and band.low, band and band.high)
+        there = error_bar.bounds(curves.test_loss, test_ratio, band and band.test_low, band and band.test_high)
+        return Band(*here, *there)
 
     @cached_property
     def learnt_at(self) -> Array:

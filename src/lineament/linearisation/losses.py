@@ -13,7 +13,7 @@ LOSSES: tuple[Loss, ...] = ("square", "cross-entropy")
 
 
 def each(loss: Loss, f: Array, y: Array) -> Array:
-    """The loss of every example: ½‖f − y‖², or the negative log-likelihood of softmax(f); f is (*any, n, k)."""
+    """The loss of every example: ½‖f − y‖², or the negative log-likelihood of softmax(f); f is `(*any, n, k)`."""
     with np.errstate(over="ignore", invalid="ignore"):
         if loss == "square":
             return 0.5 * np.sum((f - y) ** 2, axis=-1)
@@ -21,7 +21,7 @@ def each(loss: Loss, f: Array, y: Array) -> Array:
 
 
 def mean(loss: Loss, f: Array, y: Array) -> Array:
-    """The mean over examples, (*any,)."""
+    """The mean over examples, `(*any,)`."""
     return each(loss, f, y).mean(axis=-1)
 
 
@@ -31,5 +31,5 @@ def slope(loss: Loss, f: Array, y: Array) -> Array:
 
 
 def accuracy(f: Array, y: Array) -> Array:
-    """The share of examples whose largest output is their class, (*any,)."""
+    """The share of examples whose largest output is their class, `(*any,)`."""
     return np.mean(np.argmax(f, axis=-1) == np.argmax(y, axis=-1), axis=-1)

@@ -16,6 +16,9 @@ from .tangents import AbstractTangents, Array, Kernel, Progress
 CAREFUL = 0.1
 """The default step size, as a share of the largest stable one."""
 
+FAR = 3.0
+"""Targets that deviate so many times more than the outputs at the start ask the parameters to move far."""
+
 MOST_ROWS = 6000
 """Rows of the kernel, examples times outputs, up to which every output has its own; beyond, outputs share their mean."""
 
@@ -62,7 +65,7 @@ def make(
     eta = CAREFUL * (1 - mu) / (1 + mu) * most if step_size is None else step_size
     eta = arguments.number("step_size", eta, above=0)
     solution = Solution(shapes(K, targets, cross), loss, start, start_test, eta, mu, rho)
-    said = _notices(kind, k, n, eta, most, loss)
+    said = (*_notices(kind, k, n, eta, most, loss), *_far(start, targets, loss))
     return Linearised(
         network, X, targets, X_test, test, loss, classes, eta, mu, rho, batch_size, steps, kind, most, solution, said,
         arguments.count("seed", seed, 0), progress,
@@ -102,6 +105,17 @@ def _kernels(
                 f"the network must have a finite tangent {name} at its start; it has not: scale inputs down"
             )
     return K, cross
+
+
+def _far(start: Array, targets: Array, loss: Loss) -> tuple[str, ...]:
+    """Name targets that lie far from what the network says at its start."""
+    here, there = float(np.sqrt(np.mean(start**2))), float(np.sqrt(np.mean(targets**2)))
+    if loss != "square" or there <= FAR * here:
+        return ()
+    return (
+        f"Targets are {there:.3g} large, the network's outputs at the start {here:.3g}: its parameters must move far and "
+        "it leaves its linear regime early. With targets of deviation 1 (--scale-target) a forecast is safe for longer.",
+    )
 
 
 def _notices(kind: Kernel, k: int, n: int, eta: float, most: float, loss: Loss) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class Shown:
         return f"<h3>{escape(self._forecast.network.name)}</h3>{said}{table}"
 
     def to_frame(self) -> pd.DataFrame:
-        """A table with one row for each recorded step: losses, accuracies for classes, and whether it is safe."""
+        """A table with one row for each recorded step: losses with error bars, accuracies, and whether it is safe."""
         import pandas as pd
 
         made = self._forecast
@@ -53,10 +53,9 @@ class Shown:
             columns["accuracy"] = made.curves.accuracy
             if made.y_test is not None:
                 columns["test_accuracy"] = made.curves.test_accuracy
-        if made.band is not None:
-            columns |= {"loss_low": made.band.low, "loss_high": made.band.high}
-            if made.y_test is not None:
-                columns |= {"test_loss_low": made.band.test_low, "test_loss_high": made.band.test_high}
+        columns |= {"loss_low": made.error_bar.low, "loss_high": made.error_bar.high}
+        if made.y_test is not None:
+            columns |= {"test_loss_low": made.error_bar.test_low, "test_loss_high": made.error_bar.test_high}
         return pd.DataFrame(columns | {"safe": made.at <= made.safe_step})
 
     def examples(self) -> pd.DataFrame:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.words import several
+
 if TYPE_CHECKING:
     from .linearised import Linearised
 
@@ -30,16 +32,16 @@ def sentences(made: Linearised) -> tuple[str, ...]:
 
 def brief(made: Linearised) -> str:
     """The forecast in one line, without computing anything further."""
-    test = "" if made.X_test is None else f", {count(len(made.X_test))} test points"
+    test = "" if made.X_test is None else f", {several(len(made.X_test), 'test point')}"
     return (
         f"{made.network.name}: {count(len(made.y))} examples{test}, {made.loss_name} loss, step size "
-        f"{made.step_size:.3g}, {count(made.steps)} steps"
+        f"{made.step_size:.3g}, {several(made.steps, 'step')}"
     )
 
 
 def setting(made: Linearised) -> str:
     """The network, the data and the optimiser."""
-    test = "" if made.X_test is None else f" and {count(len(made.X_test))} test points"
+    test = "" if made.X_test is None else f" and {several(len(made.X_test), 'test point')}"
     momentum = f", momentum {made.momentum:g}" if made.momentum else ""
     batch = "all examples at once" if made.batch_size is None else f"batches of {made.batch_size}"
     return (
@@ -51,10 +53,17 @@ def setting(made: Linearised) -> str:
 def outcome(made: Linearised) -> str:
     """What training will come to."""
     curves, last = made.curves, made.at[-1]
-    first = f"After {count(last)} steps the training loss will have gone from {curves.loss[0]:.3g} to "
-    first += f"{curves.loss[-1]:.3g}"
+    if diverges(made):
+        lost = made.at[int(np.argmin(np.isfinite(curves.loss)))]
+        return (
+            f"The training loss starts at {curves.loss[0]:.3g} and is lost by step {count(lost)}: training diverges."
+        )
+    first = f"After {several(int(last), 'step')} the training loss will have gone from {curves.loss[0]:.3g} to "
+    bar = made.error_bar
+    first += f"{curves.loss[-1]:.3g} {between(bar.low[-1], bar.high[-1])}"
     if made.y_test is not None:
-        first += f", the test loss from {curves.test_loss[0]:.3g} to {curves.test_loss[-1]:.3g}"
+        first += f", the test loss from {curves.test_loss[0]:.3g} to {curves.test_loss[-1]:.3g} "
+        first += between(bar.test_low[-1], bar.test_high[-1])
     if not made.classes:
         return f"{first}."
     right = curves.accuracy if made.y_test is None else curves.test_accuracy
@@ -62,9 +71,21 @@ def outcome(made: Linearised) -> str:
     return f"{first}, and {100 * right[-1]:.1f} % of {which} examples will be answered rightly."
 
 
+def diverges(made: Linearised) -> bool:
+    """Whether the forecast ends in numbers that are none."""
+    return not np.isfinite(made.curves.loss).all()
+
+
+def between(low: float, high: float) -> str:
+    """An error bar in brackets; open where it has no upper end."""
+    return f"({low:.3g}–{high:.3g})" if math.isfinite(high) else f"({low:.3g} or more)"
+
+
 def safe(made: Linearised) -> str:
     """How long the forecast is safe."""
     step = made.safe_step
+    if made.exact:
+        return _exact(made)
     if math.isinf(step):
         return f"The forecast is safe over all {count(made.steps)} steps: losses stay within 10 % of it."
     beyond = "by then the network has begun to leave its linear regime"
@@ -73,9 +94,18 @@ def safe(made: Linearised) -> str:
     return f"The forecast is safe until step {count(step)} (losses within 10 %); {beyond}."
 
 
+def _exact(made: Linearised) -> str:
+    if math.isinf(made.safe_step):
+        return "Nothing is linearised: the forecast follows the network's own equations, step by step, to the last."
+    return (
+        f"Nothing is linearised, but with this step size the network diverges: numbers end at step "
+        f"{count(made.safe_step)}."
+    )
+
+
 def stop(made: Linearised) -> str:
     """When to stop, where test points are known."""
-    if made.y_test is None:
+    if made.y_test is None or diverges(made):
         return ""
     loss = made.curves.test_loss
     best = int(np.argmin(loss))
@@ -93,5 +123,6 @@ def late(made: Linearised) -> str:
     """Which examples are learnt last."""
     never = int(np.isinf(made.learnt_at).sum())
     rows = ", ".join(str(row) for row in made.late(5))
-    rest = f"; {count(never)} of {count(len(made.y))} are not learnt in these steps" if never else ""
+    are = "is" if never == 1 else "are"
+    rest = f"; {count(never)} of {count(len(made.y))} {are} not learnt in these steps" if never else ""
     return f"The last to be learnt are the training examples {rows}{rest}."

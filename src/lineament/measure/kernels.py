@@ -61,7 +61,7 @@ def empirical(
     """
     checks.one_of("outputs", outputs, ("all", "diagonal", "mean"))
     checks.positive("memory", memory)
-    model, parameters = _function(model, parameters)
+    model, parameters = as_function(model, parameters)
     tapped = isinstance(model, AbstractModel)
     x = _examples("x", x, tapped)
     against = x if y is None else _examples("y", y, tapped)
@@ -77,8 +77,16 @@ def empirical(
     return _in_blocks(parts, x, against, y is None, outputs, memory)
 
 
-def _function(model: Any, parameters: Any) -> tuple[Any, Any]:
-    """Any kind of model as a function of parameters and a batch, with its parameters; models of ours stay as they are."""
+def as_function(model: Any, parameters: Any = None) -> tuple[Any, Any]:
+    """Any kind of model as a function of parameters and a batch, with its parameters; models of ours stay as they are.
+
+    Args:
+        model: As in `empirical`.
+        parameters: As in `empirical`.
+
+    Returns:
+        A function of parameters and a batch, and the parameters.
+    """
     home = {base.__module__.split(".")[0] + "." + base.__name__ for base in type(model).__mro__}
     if isinstance(model, AbstractModel):
         return model, parameters

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .top import Top
+
 Floats = NDArray[np.floating]
 Courses = Mapping[str, ArrayLike]
 
@@ -45,6 +47,23 @@ def predictions(value: ArrayLike, T: int) -> NDArray[np.int64]:
             f"predictions must be whole numbers (step, example) with {T} steps; got {array.dtype} {array.shape}"
         )
     return array.astype(np.int64)
+
+
+def top(value: Top, T: int) -> Top:
+    """The largest outputs and their classes (step, example, place), and the labelled outputs (step, example)."""
+    classes, values = np.asarray(value.classes), np.asarray(value.values)
+    values = values if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64)
+    labelled = None if value.labelled is None else np.asarray(value.labelled)
+    if classes.ndim != 3 or classes.shape != values.shape or len(classes) != T or 0 in classes.shape[1:]:
+        raise ValueError(
+            f"top must hold classes and values (step, example, place) with {T} steps; got shapes {classes.shape} and "
+            f"{values.shape}"
+        )
+    if not np.issubdtype(classes.dtype, np.integer) or classes.min() < 0:
+        raise ValueError(f"top must hold classes that are whole numbers from 0; got {classes.dtype}")
+    if labelled is not None and labelled.shape != classes.shape[:2]:
+        raise ValueError(f"top must hold one labelled output for each of {classes.shape[:2]}; got {labelled.shape}")
+    return Top(classes, values, labelled)
 
 
 def inputs(value: ArrayLike, n: int) -> NDArray:

@@ -64,7 +64,9 @@ def pc_bias(recording: Recording, components: int = 10) -> PCBias:
 def learnt_outputs(recording: Recording) -> Floats:
     """What the outputs changed by since the first record, (step, example, output)."""
     if recording.outputs is None:
-        raise ValueError("outputs must have been recorded; predicted classes alone do not say how far they moved")
+        raise ValueError(
+            "all outputs must have been recorded; the largest, or predicted classes, do not say how far they moved"
+        )
     if len(recording) < 2:
         raise ValueError(f"at least two sound records are needed to see a change; got {len(recording)}")
     return recording.outputs.astype(np.float64) - recording.outputs[0].astype(np.float64)

@@ -72,6 +72,10 @@ def linear_phase(
     if against == "linearisation":
         if sound.linearised is None:
             raise ValueError("linearised outputs must have been recorded: ask the recorder for linearise=True")
+        # A run that was resumed without the file of its start has none from there on.
+        known = np.isfinite(sound.linearised).all(axis=(1, 2))
+        sound = sound if known.all() else sound[: int(np.argmin(known))]
+        assert sound.linearised is not None
         f, g = learnt_outputs(sound), sound.linearised.astype(np.float64) - sound.linearised[0].astype(np.float64)
         return agreement.linear_phase(sound.steps, f, g, threshold=threshold, scale=scale or _largest(f))
     if against != "data":

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.words import several
 from . import accept
 from .accept import Courses, Floats
+from .top import Top
 
 ADVICE = (
     "try a smaller step size, a warm-up or gradient clipping, and look for logarithms, roots and divisions of zero "
@@ -34,6 +36,7 @@ class Recording:
         steps: When, rising (step,).
         outputs: What the network gave for each probe example (step, example, output), or None.
         predictions: The class it chose for each (step, example), or None where nothing was classified.
+        top: The few largest outputs, where these were kept in place of all, or None.
         labels: Classes (example,), targets (example, output), or None.
         inputs: The probe inputs (example, …), or None.
         loss: The loss the loop reported (step,), not a number where it reported none.
@@ -55,6 +58,7 @@ class Recording:
         inputs: ArrayLike | None = None,
         *,
         predictions: ArrayLike | None = None,
+        top: Top | None = None,
         loss: Sequence[float | None] | NDArray | None = None,
         spectra: Courses | None = None,
         unbalancedness: Courses | None = None,
@@ -73,6 +77,7 @@ class Recording:
                 classes are 0 and 1 and the second is chosen where the output is positive.
             inputs: The probe inputs.
             predictions: The chosen classes (step, example), where the outputs were not kept.
+            top: The few largest outputs, where no others were kept.
             loss: The loss at each record; None where it is not known.
             spectra: Singular values of each layer, (step, mode).
             unbalancedness: Of each pair of layers, (step,).
@@ -84,11 +89,13 @@ class Recording:
         """
         self.steps = accept.steps(steps)
         T = len(self.steps)
-        if (outputs is None) == (predictions is None):
-            raise ValueError("one of outputs and predictions must be given, the other follows from it")
+        if sum(given is not None for given in (outputs, predictions, top)) != 1:
+            raise ValueError("one of outputs, predictions and top must be given, and no two of them")
         self.outputs = None if outputs is None else accept.outputs("outputs", outputs, T)
         self.linearised = None if linearised is None else accept.linearised(linearised, self.outputs, T)
-        self.predictions = None if predictions is None else accept.predictions(predictions, T)
+        self.top = None if top is None else accept.top(top, T)
+        chosen = predictions if self.top is None else self.top.classes[..., 0]
+        self.predictions = None if chosen is None else accept.predictions(chosen, T)
         self.inputs = None if inputs is None else accept.inputs(inputs, self.examples)
         self.labels = None if labels is None else accept.labels(labels, self.examples, self.outputs)
         if self.outputs is not None:
@@ -106,7 +113,8 @@ class Recording:
 
     def __repr__(self) -> str:
         span = f"steps {self.steps[0]:g} to {self.steps[-1]:g}" if len(self) else "no steps"
-        return f"Recording({len(self)} records, {span}, {self.examples} examples, {len(self.spectra)} layers)"
+        parts = several(len(self), "record"), span, several(self.examples, "example")
+        return f"Recording({', '.join(parts)}, {several(len(self.spectra), 'layer')})"
 
     @property
     def examples(self) -> int:
@@ -148,7 +156,8 @@ class Recording:
     def trouble(self) -> Trouble | None:
         """Where the loss or the outputs cease to be finite, if they do."""
         bad_loss = self.reported & ~np.isfinite(self.loss)
-        finite = np.ones(len(self), bool) if self.outputs is None else np.isfinite(self.outputs).all(axis=(1, 2))
+        values = self.outputs if self.top is None else self.top.values
+        finite = np.ones(len(self), bool) if values is None else np.isfinite(values).all(axis=(1, 2))
         places = np.flatnonzero(bad_loss | ~finite)
         if not places.size:
             return None
@@ -194,7 +203,8 @@ class Recording:
             None if self.outputs is None else change(self.outputs),
             self.labels,
             self.inputs,
-            predictions=change(self.predictions) if self.outputs is None and self.predictions is not None else None,
+            predictions=change(self.predictions) if self.predictions is not None and self._only_chosen else None,
+            top=None if self.top is None else _changed_top(self.top, change),
             loss=change(np.array(self._told, object)),
             spectra=change_all(self.spectra),
             unbalancedness=change_all(self.unbalancedness),
@@ -204,6 +214,11 @@ class Recording:
             between=change(self.between),
             about=self.about,
         )
+
+    @property
+    def _only_chosen(self) -> bool:
+        """Whether nothing but the chosen classes was kept."""
+        return self.outputs is None and self.top is None
 
     @property
     def _told(self) -> list[float | None]:
@@ -237,7 +252,8 @@ def join(parts: Iterable[Recording]) -> Recording:
         all_of("outputs"),
         first.labels,
         first.inputs,
-        predictions=all_of("predictions") if first.outputs is None else None,
+        predictions=all_of("predictions") if first._only_chosen else None,
+        top=_joined_top([part.top for part in stretches]),
         loss=[value for part in stretches for value in part._told],
         spectra=_padded([part.spectra for part in stretches], lengths),
         unbalancedness=_padded([part.unbalancedness for part in stretches], lengths),
@@ -249,14 +265,35 @@ def join(parts: Iterable[Recording]) -> Recording:
     )
 
 
+def _joined_top(parts: Sequence[Top | None]) -> Top | None:
+    held = [part for part in parts if part is not None]
+    if not held:
+        return None
+    labelled = [part.labelled for part in held if part.labelled is not None]
+    return Top(
+        np.concatenate([part.classes for part in held]),
+        np.concatenate([part.values for part in held]),
+        np.concatenate(labelled) if len(labelled) == len(held) else None,
+    )
+
+
 def _refuse_another_shape(first: Recording, part: Recording) -> None:
-    for name in ("outputs", "linearised"):
-        before, after = (np.shape(getattr(recording, name))[1:] for recording in (first, part))
+    for name in ("outputs", "linearised", "top", *(("predictions",) if first._only_chosen else ())):
+        before, after = (_shape(getattr(recording, name))[1:] for recording in (first, part))
         if before != after:
             raise ValueError(
                 f"{name} must keep the shape {before} that they have at step {first.steps[0]:g}; got {after} at step "
                 f"{part.steps[0]:g}"
             )
+
+
+def _changed_top(top: Top, change: Callable[[NDArray], NDArray]) -> Top:
+    labelled = None if top.labelled is None else change(top.labelled)
+    return Top(change(top.classes), change(top.values), labelled)
+
+
+def _shape(value: NDArray | Top | None) -> tuple[int, ...]:
+    return () if value is None else np.shape(value.values if isinstance(value, Top) else value)
 
 
 def _padded(parts: Sequence[Mapping[str, NDArray]], lengths: Sequence[int]) -> dict[str, NDArray]:

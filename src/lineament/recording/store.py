@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .recording import Recording, join
+from .top import Top
 
 FORMAT = 1
 _COURSES = ("spectra", "unbalancedness", "gradients")
@@ -49,8 +51,12 @@ def write(path: Path, recording: Recording, without: Sequence[str] = ()) -> Path
         UnwritableError: If it cannot be written there; the message names the path and the cause.
     """
     arrays: dict[str, Any] = {name: getattr(recording, name) for name in _ARRAYS}
-    if recording.outputs is not None:
+    if recording.outputs is not None or recording.top is not None:
         del arrays["predictions"]  # they follow from the outputs
+    elif recording.predictions is not None:
+        arrays["predictions"] = _small(recording.predictions)
+    if recording.top is not None:
+        arrays |= {f"top.{name}": part for name, part in recording.top._asdict().items()}
     arrays = {name: array for name, array in arrays.items() if array is not None and name not in without}
     for kind in _COURSES:
         arrays |= _packed(kind, getattr(recording, kind))
@@ -58,8 +64,8 @@ def write(path: Path, recording: Recording, without: Sequence[str] = ()) -> Path
     part = None
     try:
         # A name that nobody can guess, made anew: no link that lies there is followed.
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        part = Path(name)
+        descriptor, hidden = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        part = Path(hidden)
         with open(descriptor, "wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
             file.flush()
@@ -84,8 +90,19 @@ def read(path: Path) -> Recording:
         files = stretches(path)
         if not files:
             raise ValueError(f"the folder {str(path)!r} holds no recording: no file such as 000000.npz is in it")
-        return join(map(_read_file, files))
-    return _read_file(path)
+        if left := len(numbered(path)) - len(files):
+            warnings.warn(
+                f"{str(path)!r} lacks {name(len(files))}: {left} later file{'s' * (left > 1)} cannot be joined to what "
+                "is before it, and what they hold is left out",
+                stacklevel=3,
+            )
+        return join(map(read_file, files))
+    return read_file(path)
+
+
+def _small(whole: NDArray[np.int64]) -> NDArray:
+    """Whole numbers in the smallest type that holds them."""
+    return whole.astype(np.promote_types(*(np.min_scalar_type(int(end)) for end in (whole.min(), whole.max()))))
 
 
 def _umask() -> int:
@@ -94,36 +111,47 @@ def _umask() -> int:
     return before
 
 
-def _numbered(folder: Path) -> dict[int, Path]:
+def name(number: int) -> str:
+    """The name of a file of a growing recording."""
+    return f"{number:06d}.npz"
+
+
+def numbered(folder: Path) -> dict[int, Path]:
+    """The files of a growing recording by their number, whatever is missing in between."""
     return {int(file.stem): file for file in folder.glob("[0-9]*.npz") if file.stem.isdigit()}
 
 
 def stretches(folder: Path) -> list[Path]:
     """The files of a growing recording, in order. A file missing in between ends it: the rest is out of step."""
-    numbered = _numbered(folder)
-    return [numbered[i] for i in takewhile(numbered.__contains__, count())]
+    files = numbered(folder)
+    return [files[i] for i in takewhile(files.__contains__, count())]
 
 
-def append(folder: Path, recording: Recording) -> Path:
-    """Add a stretch to a growing recording; from the second on, without labels and inputs.
+def append(folder: Path, recording: Recording, number: int) -> Path:
+    """Add a stretch to a growing recording as its file of this number; from the second on, without labels and inputs.
 
-    It comes after every file there is: where one is missing the gap stays, and no later stretch is spliced over it.
+    The folder is not looked through: that would take longer with each file.
     """
-    number = max(_numbered(folder), default=-1) + 1
-    return write(folder / f"{number:06d}.npz", recording, without=("labels", "inputs") if number else ())
+    return write(folder / name(number), recording, without=("labels", "inputs") if number else ())
 
 
-def rewind(folder: Path, step: float) -> None:
-    """Remove what a growing recording holds from a step on. If interrupted, it has removed less, but is in order."""
-    for file in reversed(stretches(folder)):
-        recording = _read_file(file)
+def rewind(folder: Path, step: float) -> int:
+    """Remove what a growing recording holds from a step on. If interrupted, it has removed less, but is in order.
+
+    Returns:
+        How many files are left.
+    """
+    files = stretches(folder)
+    while files:
+        recording = read_file(files[-1])
         kept = int(np.searchsorted(recording.steps, step))
         if kept == len(recording):
-            return
+            break
         if kept:
-            write(file, recording[:kept])
-        else:
-            file.unlink()
+            write(files[-1], recording[:kept])
+            break
+        files.pop().unlink()
+    return len(files)
 
 
 def prepared(folder: Path) -> Path:
@@ -156,7 +184,8 @@ def _unpacked(kind: str, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
     }
 
 
-def _read_file(path: Path) -> Recording:
+def read_file(path: Path) -> Recording:
+    """Read one file; a stretch of a growing recording, or all of one that was saved."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -164,7 +193,9 @@ def _read_file(path: Path) -> Recording:
         if about.pop("format") != FORMAT:
             raise ValueError("it was written by another version")
         losses = zip(arrays.pop("loss"), arrays.pop("reported"), strict=True)
-        courses = {kind: _unpacked(kind, arrays) for kind in _COURSES}
+        courses: dict[str, Any] = {kind: _unpacked(kind, arrays) for kind in _COURSES}
+        if "top.classes" in arrays:
+            courses["top"] = Top(*(arrays.pop(f"top.{part}", None) for part in Top._fields))  # type: ignore[arg-type]
         return Recording(loss=[x if known else None for x, known in losses], about=about, **courses, **arrays)
     except (OSError, BadZipFile, KeyError, ValueError, EOFError, TypeError) as error:
         raise ValueError(f"{str(path)!r} is no recording that can be read: {error}") from error

@@ -7,14 +7,17 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
+from markupsafe import Markup
+
 from lineament.claims.claim import Claim
 from lineament.claims.sizes import SIZES
 from lineament.execution import files
 from lineament.execution.campaign import Failure
 from lineament.execution.store import Stored
 
-from . import drawings, explorer, site
-from .entries import NOT_RUN, Entry, gather, tally
+from . import downloads, drawings, explorer, site
+from .entries import MEANINGS, NOT_RUN, Entry, gather, tally
+from .thumbnails import thumbnail
 
 
 def write(
@@ -38,7 +41,9 @@ def write(
     drawn = files.writable(folder / "evidence" / "drawn")
     entries = gather(records, claims, failures)
     _write_claims(folder, entries, drawn)
-    drawings.prune(drawn, [run.shown for entry in entries for run in entry.runs.values()])
+    shown = [run.shown for entry in entries for run in entry.runs.values()]
+    drawings.prune(drawn, shown)
+    downloads.prune(folder, shown)
     corrected = [entry for entry in entries if entry.corrected]
     files.write(folder / "errata.html", site.templates().get_template("errata.html.j2").render(entries=corrected))
     explorer.write(folder / explorer.NAME, pages={entry.id for entry in entries}, linked=True)
@@ -52,10 +57,17 @@ def _write_claims(folder: Path, entries: list[Entry], drawn: Path) -> None:
             entry=entry,
             previous=entries[place - 1] if place else None,
             following=entries[place + 1] if place + 1 < len(entries) else None,
-            picture=partial(drawings.picture, folder=drawn),
+            picture=partial(_picture, folder=folder, drawn=drawn),
             explorable=entry.id in explorer.presets(),
         )
         files.write(folder / f"{entry.id}.html", page)
+
+
+def _picture(record: Stored, folder: Path, drawn: Path) -> Markup:
+    """The figure of a run for its page; beside the page it is kept as a file, with its data."""
+    picture = drawings.picture(record, drawn)
+    downloads.write(record, picture, folder)
+    return picture
 
 
 def _index(entries: list[Entry]) -> str:
@@ -68,5 +80,7 @@ def _index(entries: list[Entry]) -> str:
             papers=list({entry.paper.key: entry.paper for entry in entries}.values()),
             sizes=sizes or ["quick"],
             tallies={size: tally(entries, size) for size in sizes},
+            meanings=MEANINGS,
+            thumbnail=thumbnail,
         )
     )

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineament.claims.sizes import SIZES
+from lineament.core.words import several
 from lineament.evidence import Verdict
 from lineament.execution.campaign import Failure
 from lineament.execution.pooled import by_claim
@@ -54,7 +55,8 @@ class Watch(AbstractContextManager["Watch"]):
 
     def __enter__(self) -> "Watch":
         if self.done:
-            self.console.print(f"{self.done} of {self.total} claims are already there")
+            are = "is" if self.done == 1 else "are"
+            self.console.print(f"{self.done} of {several(self.total, 'claim')} {are} already there")
         self.progress.start()
         return self
 
@@ -88,7 +90,7 @@ def results(outcomes: Sequence[Stored | Failure], *, total: bool = False) -> Non
         table.add_row(outcome.id, outcome.size, _verdict(outcome), Text(_key(outcome)), time)
     if total:
         seconds = sum(outcome.seconds for outcome in outcomes)
-        table.add_row("total", "", f"{len(outcomes)} claims", "", prose.duration(seconds))
+        table.add_row("total", "", several(len(outcomes), "claim"), "", prose.duration(seconds))
     _print(table)
 
 

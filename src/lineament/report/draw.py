@@ -3,19 +3,16 @@
 Matplotlib is imported when something is drawn, and only its object interface: no global state, no display.
 """
 
-import html
 import io
-import re
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lineament.evidence.figure import Figure, Mark, Panel
+from lineament.evidence.figure import Figure, Panel
 from lineament.execution import files
 
 from . import legends, style
+from .colours import colours_of
 from .marks import MARKS, Look, set_scale
 from .style import Theme
 
@@ -42,27 +39,25 @@ def draw(figure: Figure, *, dark: bool = False) -> "Picture":
     columns = max(1, min(figure.columns, len(figure.panels)))
     rows = -(-len(figure.panels) // columns)
     width = PANEL_WIDTHS.get(columns, NARROWEST)
-    shared = _one_legend(figure)
-    colours = group_colours([mark for panel in figure.panels for mark in panel.marks], theme)
+    colours = colours_of(figure.panels, theme)
     with matplotlib.rc_context(style.rc(theme)):
         picture = Picture(figsize=(columns * width, rows * width * ASPECT), layout="constrained")
         grid = list(picture.subplots(rows, columns, squeeze=False).flat)
         for spare in grid[len(figure.panels) :]:
             spare.remove()
-        for axes, panel in zip(grid, figure.panels, strict=False):
-            draw_panel(axes, panel, Look(theme, colours), legend=not shared)
-        if not shared:
-            legends.clear(picture, grid[: len(figure.panels)])
-        else:
-            handles, labels = _entries(grid[: len(figure.panels)], figure.panels)
-            picture.legend(handles, labels, loc="outside lower center", ncols=2 * columns, frameon=False)
+        grid = grid[: len(figure.panels)]
+        for axes, panel, own in zip(grid, figure.panels, colours, strict=True):
+            draw_panel(axes, panel, Look(theme, own))
+        for axes in picture.axes:  # colour bars among them
+            _fix_ticks(axes, theme)
+        legends.explain(picture, grid, figure.panels, theme)
     return picture
 
 
-def draw_panel(axes: "Axes", panel: Panel, look: Look, *, legend: bool = True) -> None:
-    """Draw one panel on given axes, with its own legend unless the figure has one for all."""
+def draw_panel(axes: "Axes", panel: Panel, look: Look) -> None:
+    """Draw one panel on given axes, without names and legend."""
     field = any(mark.kind in ("heat", "image") for mark in panel.marks)
-    look = Look(look.theme, look.colours, on_field=field)
+    look = replace(look, on_field=field)
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.title:
         axes.set_title(panel.title)
@@ -75,58 +70,18 @@ def draw_panel(axes: "Axes", panel: Panel, look: Look, *, legend: bool = True) -
         MARKS[mark.kind](axes, mark, look)
     if panel.y_limits is not None:
         axes.set_ylim(*panel.y_limits)
-    # Ticks are made when the picture is rendered, after the style's settings are gone: fix their look now.
-    axes.tick_params(which="both", color=look.theme.ink, labelcolor=look.theme.ink, width=0.6, labelsize=8.0)
+
+
+def _fix_ticks(axes: "Axes", theme: Theme) -> None:
+    """Fix the look of ticks, which are made when the picture is rendered, after the style's settings are gone."""
+    axes.tick_params(which="both", color=theme.ink, labelcolor=theme.ink, width=0.6, labelsize=8.0)
     axes.tick_params(which="major", length=3.0)
     axes.tick_params(which="minor", length=1.6)
-    handles, labels = _entries([axes], [panel])
-    if handles and legend:
-        frame: dict[str, Any] = {"facecolor": style.FIELD_HALO, "labelcolor": style.FIELD_INK} if field else {}
-        axes.legend(handles, labels, ncols=2 if len(labels) > 6 else 1, **frame)
-
-
-def group_colours(marks: Sequence[Mark], theme: Theme) -> dict[int, str]:
-    """One colour for each group: the palette's, or an even ramp where there are more groups than the palette has."""
-    import matplotlib
-    from matplotlib.colors import to_hex
-
-    groups = sorted({mark.group for mark in marks})
-    if len(groups) <= len(theme.palette):
-        # A group keeps its colour from figure to figure, unless two groups would fall on the same one.
-        places = [group % len(theme.palette) for group in groups]
-        if len(set(places)) < len(places):
-            places = list(range(len(groups)))
-        return {group: theme.palette[place] for group, place in zip(groups, places, strict=True)}
-    ramp = matplotlib.colormaps[style.MODES_MAP](np.linspace(0.32, 0.86, len(groups)))
-    return {group: to_hex(colour) for group, colour in zip(groups, ramp, strict=True)}
 
 
 def svg(figure: Figure, *, dark: bool = False) -> str:
     """The figure as an SVG document. The same figure gives the same text."""
-    return _render(figure, "svg", dark=dark).decode()
-
-
-def embed(figure: Figure, name: str) -> str:
-    """The figure as an SVG element of a page, in the page's own colours (`style.tokens`).
-
-    Args:
-        figure: What to draw; its caption becomes the element's accessible name.
-        name: Prefix of every id inside the element, unique on the page.
-    """
-    text = svg(figure)
-    text = text[text.index("<svg") :]
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    variables = {colour: f"var({token})" for token, colour in style.tokens(style.LIGHT).items()}
-    text = re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda found: variables.get(found[0], found[0]), text)
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # A hundredth of a point is finer than any screen; more digits only make pages heavy.
-    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
-    # Points are 1/72 inch, CSS pixels 1/96: below 0.8 of its drawn size the lettering is too small to read.
-    width = float(re.search(r'width="([\d.]+)pt"', text)[1]) * 96 / 72  # type: ignore[index]
-    text = re.sub(r' (width|height)="[\d.]+pt"', "", text, count=2)
-    size = f"min-width:{0.8 * width:.0f}px;max-width:{1.4 * width:.0f}px"
-    label = html.escape(" ".join(re.sub(r"[$\\{}]", "", figure.caption).split()), quote=True)
-    return text.replace("<svg", f'<svg role="img" aria-label="{label}" style="{size}"', 1)
+    return render(draw(figure, dark=dark), "svg").decode()
 
 
 def save(figure: Figure, path: str | Path, *, dark: bool = False) -> Path:
@@ -135,7 +90,7 @@ def save(figure: Figure, path: str | Path, *, dark: bool = False) -> Path:
     form = path.suffix.removeprefix(".").lower()
     if form not in FORMATS:
         raise ValueError(f"path {str(path)!r} must end in one of {', '.join('.' + form for form in FORMATS)}")
-    return files.write(path, _render(figure, form, dark=dark))
+    return files.write(path, render(draw(figure, dark=dark), form))
 
 
 def draw_files(record: "Stored", folder: Path) -> None:
@@ -145,50 +100,12 @@ def draw_files(record: "Stored", folder: Path) -> None:
             save(record.figure, folder / f"{record.id}.{record.size}.{record.seed}.{form}")
 
 
-def _render(figure: Figure, form: str, *, dark: bool) -> bytes:
+def render(picture: "Picture", form: str) -> bytes:
+    """A drawn figure as a file; what would change from one saving to the next is left out."""
     import matplotlib
 
-    # What would change from one saving to the next is left out.
     undated = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
     target = io.BytesIO()
-    with matplotlib.rc_context(style.rc(style.DARK if dark else style.LIGHT)):
-        draw(figure, dark=dark).savefig(target, format=form, metadata=undated[form])
+    with matplotlib.rc_context(style.rc(style.LIGHT)):  # what both themes share: fonts and how letters are written
+        picture.savefig(target, format=form, metadata=undated[form], facecolor=picture.get_facecolor())
     return target.getvalue()
-
-
-def _one_legend(figure: Figure) -> bool:
-    """Whether one legend can serve all panels.
-
-    It can if no label means two things, and every label of a measurement is in the panel that has most of them: panels
-    with measurements of their own are easier to read with legends of their own.
-    """
-    if not all(_in_legend(mark) for panel in figure.panels for mark in panel.marks):
-        return False
-    panels = list(filter(None, map(_meanings, figure.panels)))
-    meanings = set().union(*panels)
-    unique = len({label for label, _, _ in meanings}) == len(meanings)
-    measured = [{label for label, role, _ in panel if role == "measured"} for panel in panels]
-    return len(panels) > 1 and unique and set().union(*measured) in measured
-
-
-def _meanings(panel: Panel) -> set[tuple[str, str, int]]:
-    """What the labels of a panel mean: the role of their mark, and the colour of a measurement."""
-    return {
-        (mark.label, mark.role, mark.group if mark.role == "measured" else 0) for mark in panel.marks if mark.label
-    }
-
-
-def _in_legend(mark: Mark) -> bool:
-    """The label of a heat map stands on its colour bar, that of an image under it."""
-    return mark.kind not in ("heat", "image")
-
-
-def _entries(grid: Sequence["Axes"], panels: Sequence[Panel]) -> tuple[list, list[str]]:
-    """One legend entry for each label: measurements first, then theory, then guides."""
-    handles: dict[str, object] = {}
-    for axes in grid:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    roles = {mark.label: mark.role for panel in panels for mark in panel.marks}
-    labels = sorted(handles, key=lambda label: ("measured", "theory", "reference").index(roles[label]))
-    return [handles[label] for label in labels], labels

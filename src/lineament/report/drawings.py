@@ -12,7 +12,7 @@ from lineament.execution import files
 from lineament.execution.fingerprint import digest
 from lineament.execution.store import Stored
 
-from . import draw, marks, style
+from . import cells, colours, draw, embedding, labels, legends, marks, style
 
 
 def draw_ahead(record: Stored, folder: Path) -> None:
@@ -43,7 +43,7 @@ def _drawn(figure: Figure, folder: Path, name: str) -> Path:
     """Draw a figure for a page, unless there is a drawing of the same data in the same style."""
     path = folder / _name(figure, name)
     if not path.exists():
-        files.write(files.writable(folder) / path.name, draw.embed(figure, name))
+        files.write(files.writable(folder) / path.name, embedding.embed(figure, name))
     return path
 
 
@@ -53,4 +53,4 @@ def _name(figure: Figure, name: str) -> str:
 
 @cache
 def _style() -> str:
-    return "".join(map(inspect.getsource, (draw, marks, style)))
+    return "".join(map(inspect.getsource, (cells, colours, draw, embedding, labels, legends, marks, style)))

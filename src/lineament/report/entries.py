@@ -8,10 +8,12 @@ from typing import Any
 from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
 from lineament.claims.sizes import SIZES
-from lineament.evidence import Verdict
+from lineament.evidence import Figure, Verdict
 from lineament.execution.campaign import Failure
 from lineament.execution.pooled import Pooled, pooled
 from lineament.execution.store import Stored
+
+from . import downloads
 
 NOT_RUN = "not run"
 ERROR = "error"
@@ -25,6 +27,16 @@ BADGES = {
     NOT_RUN: ("not-run", "–"),
 }
 """For each verdict, its name in the style sheet and a sign, so that it is shown by more than a colour."""
+MEANINGS = {
+    Verdict.HOLDS: "every check passed",
+    Verdict.CORRECTED: "the statement is false as printed; its corrected form passed every check",
+    Verdict.DIFFERS: "the experiment ran as the paper describes it and does not show what the paper reports",
+    Verdict.FAILS: "a theorem has a counter-example",
+    Verdict.UNDECIDED: "the run cannot answer, for the reason that its page gives",
+    ERROR: "the check raised an error: a fault of the code or the machine, not a finding",
+    NOT_RUN: "there is no evidence yet",
+}
+"""What each verdict says, in one line."""
 
 
 class Row(tuple[str, str, str]):
@@ -56,6 +68,7 @@ class Entry:
     meaning: str = ""
     paper_setting: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    code: str = ""
     cost: Mapping[str, str] = field(default_factory=dict)
 
     def verdict(self, size: str) -> str:
@@ -71,10 +84,22 @@ class Entry:
         return tuple(dict.fromkeys(map(self.verdict, tried))) or (NOT_RUN,)
 
     @property
+    def thumbnail(self) -> str:
+        """The file of its figure, of the smallest size that has one; empty if none has."""
+        drawn = [pool.shown for pool in self.runs.values() if pool.shown.figure is not None]
+        return f"{downloads.FOLDER}/{downloads.names(drawn[0])[0]}" if drawn else ""
+
+    @property
     def corrected(self) -> Stored | None:
         """The largest run that refutes the statement as printed and offers a correction, if one does."""
         shown = [pool.shown for pool in self.runs.values() if pool.verdict is Verdict.CORRECTED]
         return shown[-1] if shown else None
+
+    @property
+    def figure(self) -> Figure | None:
+        """The figure of the largest run that has one."""
+        figures = [pool.shown.figure for pool in self.runs.values()]
+        return next((figure for figure in reversed(figures) if figure is not None), None)
 
     def protocol(self, run: Stored) -> list[Row]:
         """What the paper did beside what was done in a run, setting by setting."""
@@ -139,6 +164,7 @@ def _told_by_code(claim: Claim) -> dict[str, Any]:
         "meaning": claim.meaning,
         "paper_setting": claim.paper_setting,
         "source": _source(claim),
+        "code": claim.source.path.read_text(encoding="utf-8"),
         "cost": dict(claim.cost.items()),
     }
 

@@ -8,7 +8,8 @@ from markupsafe import Markup
 from lineament.execution import files
 from lineament.forecasting import Comparison, Forecast, LearningCurve, words
 
-from . import curve_figure, draw, forecast_figures, forecast_json, prose, site
+from . import curve_figure, forecast_figures, forecast_json, prose, site
+from .embedding import embed
 
 
 def write(
@@ -46,7 +47,7 @@ def page(made: Forecast, run: Comparison | None = None, command: str = "", curve
     figures = forecast_figures.figures(made, run)
     if curve is not None:
         figures["rows"] = curve_figure.figure(curve)
-    drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
+    drawn = {name: (Markup(embed(figure, name)), figure.caption) for name, figure in figures.items()}
     return site.templates().get_template("forecast.html.j2").render(
         made=made,
         run=run,

@@ -1,59 +1,149 @@
-"""Where a panel's legend goes: inside, if it covers no data there, else below the axes."""
+"""What lines and points mean: names beside the lines, and legends, which never cover data, for what is left."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from lineament.evidence.figure import Panel
+
+from . import labels, style
+from .cells import CELL, Grid
+from .style import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-BETWEEN = 12  # points looked at between two vertices of a curve
 LINE, HANDLE = 0.18, 0.4  # height of a line of a legend, and width of what stands beside its text, in inches
+PHONE = 3.8  # inches: a legend no wider than a phone's page is never shrunk on it
+ORDER = ("measured", "theory", "reference")
 
 
-def clear(picture: "Picture", grid: list["Axes"]) -> None:
-    """Move every legend that covers curves or points of its panel to below the axes, and make room for it there."""
-    with_legend = [axes for axes in grid if axes.get_legend() is not None]
-    if not with_legend:
+def explain(picture: "Picture", grid: Sequence["Axes"], panels: Sequence[Panel], theme: Theme) -> None:
+    """Write names and legends into a figure whose panels are drawn.
+
+    Names stand beside lines where there is room for all of a panel. What is left has one legend for all panels if that
+    can serve them all, or each panel its own: inside, if it covers nothing there, else below the axes.
+    """
+    if not any(mark.label and _in_legend(mark.kind) for panel in panels for mark in panel.marks):
         return
-    picture.draw_without_rendering()  # only now is it known where things lie
+    picture.get_layout_engine().execute(picture)  # type: ignore[union-attr]  # only now is it known where things lie
+    written = [write_names(axes, panel, theme) for axes, panel in zip(grid, panels, strict=True)]
+    shared = _one_legend(panels)
+    if shared and not all(
+        _named(panel, "measured") <= set(names) for panel, names in zip(panels, written, strict=True)
+    ):
+        for axes, names in zip(grid, written, strict=True):
+            _take_back(axes, names)
+        written = [[] for _ in panels]
+    left = [left_over(axes, panel, names) for axes, panel, names in zip(grid, panels, written, strict=True)]
+    if shared:
+        _below_all(picture, left, panels)
+        return
     lines: dict[int, int] = {}
-    for axes in with_legend:
-        if covers(axes):
+    for axes, panel, entries in zip(grid, panels, left, strict=True):
+        if entries and not write_legend(axes, panel, entries):
             row = axes.get_subplotspec().rowspan.start  # type: ignore[union-attr]
             lines[row] = max(lines.get(row, 0), _below(axes))
     picture.set_figheight(picture.get_figheight() + LINE * sum(lines.values()))
 
 
+def write_names(axes: "Axes", panel: Panel, theme: Theme) -> list[str]:
+    """Write the names of a panel's lines beside them, if there is room for all; return those that are written."""
+    wanted = _named(panel)
+    lines = [line for line in axes.lines if line.get_label() in wanted]
+    return labels.write(axes, lines, theme) if lines and not _on_field(panel) else []
+
+
+def write_legend(axes: "Axes", panel: Panel, entries: dict[str, Any]) -> bool:
+    """Write a legend inside a panel, and say whether it covers nothing there."""
+    field: dict[str, Any] = {"facecolor": style.FIELD_HALO, "labelcolor": style.FIELD_INK} if _on_field(panel) else {}
+    axes.legend(list(entries.values()), list(entries), ncols=2 if len(entries) > 6 else 1, **field)
+    return not covers(axes)
+
+
 def covers(axes: "Axes") -> bool:
-    """Whether the legend lies on a curve or a point."""
-    left, low, right, high = axes.get_legend().get_window_extent().extents  # type: ignore[union-attr]
-    seen = _seen(axes)
-    return bool(np.any((seen[:, 0] > left) & (seen[:, 0] < right) & (seen[:, 1] > low) & (seen[:, 1] < high)))
+    """Whether the legend of a panel lies on something that is drawn."""
+    grid, box = Grid(axes), axes.get_legend().get_window_extent()  # type: ignore[union-attr]
+    left, low, right, high = np.maximum(grid.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
+    return bool(grid.full[left:right, low:high].any())
 
 
-def _seen(axes: "Axes") -> np.ndarray:
-    """Points along every curve and of every cloud, in pixels; guides are left out."""
-    points = [np.empty((0, 2))]
-    for line in axes.lines:
-        if line.get_linestyle() in ("-", "None"):
-            points.append(_along(line.get_transform().transform(line.get_xydata())))
-    for cloud in axes.collections:
-        offsets = np.ma.filled(np.ma.asarray(cloud.get_offsets(), float), np.nan)
-        if len(offsets) > 1:
-            points.append(cloud.get_offset_transform().transform(offsets))
-    return np.concatenate(points)
+def _named(panel: Panel, *roles: str) -> set[str]:
+    """The labels that belong to one line each, of these roles if some are given, and can stand beside it.
+
+    Where a line of the same role has no label, those that have one may speak for it too: a legend has to say so.
+    """
+    every = [mark.label for mark in panel.marks]
+    lines = [mark for mark in panel.marks if mark.kind == "line"]
+    vague = {mark.role for mark in lines if not mark.label and mark.role != "reference"}
+    told = [mark for mark in lines if mark.label and mark.role not in vague and mark.role in (roles or ORDER)]
+    return {mark.label for mark in told if every.count(mark.label) == 1}
 
 
-def _along(vertices: np.ndarray) -> np.ndarray:
-    """The vertices of a curve and points between them; where the curve is not finite, none."""
-    vertices = np.where(np.isfinite(vertices), vertices, np.nan)
-    if len(vertices) < 2:
-        return vertices
-    share = np.arange(BETWEEN)[:, None, None] / BETWEEN
-    between = vertices[:-1] + share * np.diff(vertices, axis=0)
-    return np.concatenate([between.reshape(-1, 2), vertices[-1:]])
+def _take_back(axes: "Axes", names: Sequence[str]) -> None:
+    for text in list(axes.texts):
+        if text.get_text() in names:
+            text.remove()
+
+
+def _one_legend(panels: Sequence[Panel]) -> bool:
+    """Whether one legend can serve all panels.
+
+    It can if no label means two things, and every label of a measurement is in the panel that has most of them: panels
+    with measurements of their own are easier to read with legends of their own.
+    """
+    if not all(_in_legend(mark.kind) for panel in panels for mark in panel.marks):
+        return False
+    told = list(filter(None, map(_meanings, panels)))
+    meanings = set().union(*told)
+    unique = len({label for label, _, _ in meanings}) == len(meanings)
+    measured = [{label for label, role, _ in panel if role == "measured"} for panel in told]
+    return len(told) > 1 and unique and set().union(*measured) in measured
+
+
+def _meanings(panel: Panel) -> set[tuple[str, str, int]]:
+    """What the labels of a panel mean: the role of their mark, and the colour of a measurement."""
+    return {
+        (mark.label, mark.role, mark.group if mark.role == "measured" else 0) for mark in panel.marks if mark.label
+    }
+
+
+def _in_legend(kind: str) -> bool:
+    """The label of a heat map stands on its colour bar, that of an image under it."""
+    return kind not in ("heat", "image")
+
+
+def _on_field(panel: Panel) -> bool:
+    return not all(_in_legend(mark.kind) for mark in panel.marks)
+
+
+def left_over(axes: "Axes", panel: Panel, written: Sequence[str]) -> dict[str, Any]:
+    """What a legend has to name: each label with what is drawn of it, measurements first, then theory, then guides."""
+    roles = {mark.label: mark.role for mark in panel.marks}
+    handles: dict[str, Any] = {}
+    for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+        if label in roles and label not in written:
+            handles.setdefault(label, handle)
+    return {label: handles[label] for label in sorted(handles, key=lambda label: ORDER.index(roles[label]))}
+
+
+def _below_all(picture: "Picture", left: Sequence[dict[str, Any]], panels: Sequence[Panel]) -> None:
+    """One legend for all panels below them, for which the figure grows."""
+    roles = {mark.label: mark.role for panel in panels for mark in panel.marks}
+    entries = {label: handle for panel in reversed(left) for label, handle in panel.items()}
+    order = list(dict.fromkeys(label for panel in left for label in panel))
+    order.sort(key=lambda label: ORDER.index(roles[label]))
+    if not order:
+        return
+    width = min(picture.get_figwidth(), PHONE)
+    longest = max(map(len, order)) * 0.055 + HANDLE  # inches, at the size of letters in a legend
+    columns = max(1, min(len(order), int(width // longest)))
+    picture.legend(
+        [entries[label] for label in order], order, loc="outside lower center", ncols=columns, frameon=False
+    )
+    picture.set_figheight(picture.get_figheight() + LINE * -(-len(order) // columns))
 
 
 def _below(axes: "Axes") -> int:
@@ -64,15 +154,15 @@ def _below(axes: "Axes") -> int:
     assert old is not None
     assert picture is not None
     drawn = {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    labels = [text.get_text() for text in old.get_texts()]
+    names = [text.get_text() for text in old.get_texts()]
     frame, dots = axes.get_window_extent(), picture.dpi
     widest = max(text.get_window_extent().width for text in old.get_texts()) + HANDLE * dots
-    columns = max(1, min(len(labels), int(axes.get_tightbbox().width // widest)))  # type: ignore[union-attr]
+    columns = max(1, min(len(names), int(axes.get_tightbbox().width // widest)))  # type: ignore[union-attr]
     # The label's distance from the axes stays as it is, however large the axes become.
     drop = (frame.y0 - axes.xaxis.get_tightbbox().y0) / dots  # type: ignore[union-attr]
     under = axes.transAxes + ScaledTranslation(0, -drop, picture.dpi_scale_trans)
     axes.legend(
-        [drawn[label] for label in labels], labels, loc="upper center", bbox_to_anchor=(0.5, 0.0),
+        [drawn[name] for name in names], names, loc="upper center", bbox_to_anchor=(0.5, 0.0),
         bbox_transform=under, ncols=columns, frameon=False, borderaxespad=0.2,
     )  # fmt: skip
-    return -(-len(labels) // columns)
+    return -(-len(names) // columns)

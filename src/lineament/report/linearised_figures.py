@@ -18,14 +18,14 @@ def figures(made: Linearised, run: Run | None = None) -> dict[str, Figure]:
 
 
 def _losses(made: Linearised, run: Run | None) -> list[Panel]:
-    band_of = made.band
+    bar = made.error_bar
     curves = made.curves
     panels = []
     if made.y_test is not None:
-        spread = None if band_of is None else (band_of.test_low, band_of.test_high)
+        spread = (bar.test_low, bar.test_high)
         carried = made.safety.test_loss
         panels.append(_loss(made, curves.test_loss, carried, spread, run, "test_loss", "What will the test loss do?"))
-    spread = None if band_of is None else (band_of.low, band_of.high)
+    spread = (bar.low, bar.high)
     panels.append(_loss(made, curves.loss, made.safety.loss, spread, run, "loss", "What will the training loss do?"))
     return panels
 
@@ -34,7 +34,7 @@ def _loss(
     made: Linearised,
     curve: np.ndarray,
     carried: np.ndarray,
-    spread: tuple[np.ndarray, np.ndarray] | None,
+    spread: tuple[np.ndarray, np.ndarray],
     run: Run | None,
     name: str,
     title: str,
@@ -47,10 +47,12 @@ def _loss(
     if run is not None and name in run:
         later = run["step"] >= 1
         marks.append(measured(run["step"][later], run[name][later], "trained", 0))
-    if spread is not None:
-        marks.append(band(step, spread[0][shown], spread[1][shown], "orders of the batches", 2))
+    # Beyond the figure the bar is cut off, not the figure made to hold it.
+    below, above = (np.clip(part[shown], low - air, high + air) for part in spread)
+    marks.append(band(step, below, above, "error bar", 2))
     marks.append(theory(step, loss, "forecast"))
-    marks.append(points(made.safety.steps, carried, "looks at the network", role="theory"))
+    if len(made.safety.steps):
+        marks.append(points(made.safety.steps, carried, "looks at the network", role="theory"))
     marks += _safe_line(made, low - air, high + air)
     label = "test loss" if name == "test_loss" else "training loss"
     return Panel(tuple(marks), "step", label, title, x_scale="log", y_limits=(low - air, high + air))

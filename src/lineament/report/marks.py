@@ -20,11 +20,15 @@ LONG = 4.0  # the ratio of the ends of a log axis from which on labels at 2 and 
 
 @dataclass(frozen=True)
 class Look:
-    """What the marks of one panel share: the theme, each group's colour, and what is beneath the lines."""
+    """What the marks of one panel share: the theme, each group's colour, and what is beneath the lines.
+
+    `width` multiplies the width of every line.
+    """
 
     theme: Theme
     colours: dict[int, str]
     on_field: bool = False
+    width: float = 1.0
 
     def colour(self, mark: Mark) -> str:
         """The colour of a mark: its role's, or its group's if it was measured."""
@@ -37,9 +41,9 @@ class Look:
 
 def _line(axes: "Axes", mark: Mark, look: Look) -> None:
     kinds = {
-        "theory": {"linewidth": style.THEORY_WIDTH, "zorder": 4},
-        "measured": {"linewidth": style.MEASURED_WIDTH, "zorder": 3, "solid_capstyle": "round"},
-        "reference": {"linewidth": style.GUIDE_WIDTH, "zorder": 2.5, "linestyle": (0, (4, 2.5))},
+        "theory": {"linewidth": look.width * style.THEORY_WIDTH, "zorder": 4},
+        "measured": {"linewidth": look.width * style.MEASURED_WIDTH, "zorder": 3, "solid_capstyle": "round"},
+        "reference": {"linewidth": look.width * style.GUIDE_WIDTH, "zorder": 2.5, "linestyle": (0, (4, 2.5))},
     }
     axes.plot(
         _given(mark, "x"),
@@ -98,25 +102,25 @@ def _bars(axes: "Axes", mark: Mark, look: Look) -> None:
     )
 
 
-def _heat(axes: "Axes", mark: Mark, look: Look) -> None:
+def _heat(axes: "Axes", mark: Mark, _: Look) -> None:
     x, y, z = _given(mark, "x"), _given(mark, "y"), _given(mark, "z")
     edges = _cell_edges(x, axes.get_xscale()), _cell_edges(y, axes.get_yscale())
     mesh = axes.pcolormesh(*edges, z, rasterized=True, zorder=1)
     bar = axes.get_figure().colorbar(mesh, ax=axes, label=mark.label, pad=0.02)  # type: ignore[union-attr]
     bar.outline.set_visible(False)  # type: ignore[operator]
     bar.solids.set_rasterized(True)  # type: ignore[union-attr]
-    bar.ax.tick_params(color=look.theme.ink, labelcolor=look.theme.ink, width=0.6, length=2.5, labelsize=8.0)
 
 
 def _contour(axes: "Axes", mark: Mark, look: Look) -> None:
     x, y, z = _given(mark, "x"), _given(mark, "y"), _given(mark, "z")
     colour = look.colour(mark)
-    lines = axes.contour(x, y, z, colors=colour, linewidths=style.THEORY_WIDTH, linestyles="solid", zorder=4)
+    width = look.width * style.THEORY_WIDTH
+    lines = axes.contour(x, y, z, colors=colour, linewidths=width, linestyles="solid", zorder=4)
     lines.set_path_effects(_halo(mark, look))
-    for text in axes.clabel(lines, fontsize=7.0, inline_spacing=3):
+    for text in axes.clabel(lines, fontsize="x-small", inline_spacing=3):
         text.set_path_effects(_halo(mark, look))
     if mark.label:
-        axes.plot([], [], color=colour, linewidth=style.THEORY_WIDTH, label=mark.label)
+        axes.plot([], [], color=colour, linewidth=width, label=mark.label)
 
 
 def _image(axes: "Axes", mark: Mark, look: Look) -> None:

@@ -13,7 +13,8 @@ from lineament.forecasting.network import NetworkForecast, answers
 from lineament.forecasting.network_train import NetworkComparison
 from lineament.linearisation import words
 
-from . import draw, linearised_figures, prose, site
+from . import linearised_figures, prose, site
+from .embedding import embed
 from .forecast_json import strict
 
 
@@ -35,7 +36,7 @@ def page(made: NetworkForecast, run: NetworkComparison | None = None, command: s
     figures = linearised_figures.figures(made.linearised, None if run is None else run.run)
     # The figures count examples from 0, as the network sees them; the page speaks of rows of the table.
     captions = {name: figure.caption for name, figure in figures.items()} | {"examples": network_words.late(made)}
-    drawn = {name: (Markup(draw.embed(figure, name)), captions[name]) for name, figure in figures.items()}
+    drawn = {name: (Markup(embed(figure, name)), captions[name]) for name, figure in figures.items()}
     return site.templates().get_template("network.html.j2").render(
         made=made,
         run=run,
@@ -64,6 +65,7 @@ def to_json(made: NetworkForecast, run: NetworkComparison | None = None) -> str:
         "safe_step": lin.safe_step,
         "curve": {"step": lin.at, **lin.curves._asdict()},
         "band": None if lin.band is None else lin.band._asdict(),
+        "error_bar": lin.error_bar._asdict(),
         "looks": {"step": lin.safety.steps, "loss": lin.safety.loss, "test_loss": lin.safety.test_loss},
         "learnt_at": lin.learnt_at,
         "answers": answers(made, lin.steps),
@@ -79,6 +81,7 @@ def to_json(made: NetworkForecast, run: NetworkComparison | None = None) -> str:
             ],
             "agreement": run.agreement,
             "departed": run.departed,
+            "covered": run.covered,
             "seconds": run.seconds,
             **run.run,
         }

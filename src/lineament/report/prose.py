@@ -1,10 +1,12 @@
 """Text for pages: LaTeX as MathML, plain docstrings as paragraphs, numbers as they are printed."""
 
+import contextlib
 import html
 import inspect
 import math
 import re
 import textwrap
+import unicodedata
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
@@ -31,9 +33,21 @@ def maths(latex: str, *, display: bool = False) -> Markup:
     for part in element.iter():
         # The converter writes entities as text and leaves the rest unescaped; the writer below escapes everything.
         part.text = html.unescape(part.text or "")
+        # Browsers know no `mathvariant` but "normal": a letter of another kind is a character of its own.
+        if part.get("mathvariant", "normal") != "normal" and len(part.text) == 1:
+            part.text = _letter(part.text, part.attrib.pop("mathvariant"))
     if display:
         element.set("displaystyle", "true")
     return Markup(ElementTree.tostring(element, encoding="unicode"))
+
+
+def _letter(plain: str, kind: str) -> str:
+    """A letter or digit in double-struck, script, fraktur or bold, where Unicode has it; else as it is."""
+    name = unicodedata.name(plain).removeprefix("LATIN ").replace("L LETTER", "L")  # SMALL L, CAPITAL L, DIGIT ONE
+    for family in (f"MATHEMATICAL {kind.upper().replace('BOLD-', 'BOLD ')}", kind.upper()):
+        with contextlib.suppress(KeyError):
+            return unicodedata.lookup(f"{family} {name}")
+    return plain
 
 
 def statement(latex: str) -> Markup:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from lineament import recording as rec
-from lineament.evidence.figure import Figure, Mark, Panel, bars, image, measured, points, reference
+from lineament.evidence.figure import Figure, Mark, Panel, bars, measured, points, reference
 from lineament.recording import Recording
 
 COURSES = 5
 """Principal components whose course is drawn."""
-LAYERS = 12
-"""Layers that are drawn; of more, those whose rank changes most."""
-TILES = (4, 5)
+LAYERS = 6
+"""Layers that are drawn; of more, those whose rank changes most. The page has a table of all."""
 THRESHOLD = 0.02
 
 
@@ -21,7 +20,6 @@ def figures(recording: Recording) -> tuple[dict[str, Figure], list[str]]:
     makers: dict[str, Callable[[Recording], Figure]] = {
         "curves": _curves,
         "order": _order,
-        "examples": _examples,
         "bias": _bias,
         "layers": _layers,
         "linear": _linear,
@@ -84,19 +82,6 @@ def _order(recording: Recording) -> Figure:
     )
 
 
-def _examples(recording: Recording) -> Figure:
-    order, pictures = rec.learning_order(recording), _pictures(recording)
-    number = min(TILES[0] * TILES[1], recording.examples // 2)
-    if number < 1:
-        raise ValueError("at least two probe examples are needed to tell the first learnt from the last")
-    panels = tuple(
-        Panel((image(_montage(pictures[chosen])),), title=title)
-        for title, chosen in (("Learnt first", order[:number]), ("Learnt last, or never", order[::-1][:number]))
-    )
-    firsts, lasts = (", ".join(map(str, examples[:5])) for examples in (order, order[::-1]))
-    return Figure(panels, f"First come the examples number {firsts}, last {lasts}, counted from 0.", columns=2)
-
-
 def _bias(recording: Recording) -> Figure:
     bias = rec.pc_bias(recording)
     shown = np.flatnonzero(np.isfinite(bias.half))[:COURSES]
@@ -127,9 +112,9 @@ def _bias(recording: Recording) -> Figure:
 
 def _layers(recording: Recording) -> Figure:
     ranks = _known_ranks(recording)
-    moved = {name: np.nanmax(rank.effective) - np.nanmin(rank.effective) for name, rank in ranks.items()}
+    moved = {name: _moved(rank.effective) for name, rank in ranks.items()}
     most_first = sorted(moved, key=lambda name: -moved[name])
-    shown = {name: rank for name, rank in ranks.items() if name in most_first[:LAYERS]}
+    shown = {name: ranks[name] for name in _most_changed({name: rank.effective for name, rank in ranks.items()})}
     panels = [
         Panel(
             _lines(recording, {name: getattr(rank, kind) for name, rank in shown.items()}),
@@ -139,16 +124,17 @@ def _layers(recording: Recording) -> Figure:
         )
         for kind in ("effective", "stable")
     ]
-    pairs = dict(list(recording.unbalancedness.items())[:LAYERS])
+    pairs = _most_changed(recording.unbalancedness)
     if pairs:
         label = r"$\Vert W_{j+1}^TW_{j+1}-W_jW_j^T\Vert$"
         panels.append(Panel(_lines(recording, pairs), "step", label, "Unbalancedness"))
-    most = most_first[0]
+    most, hidden = most_first[0], len(ranks) - len(shown)
     course = ranks[most].effective[np.isfinite(ranks[most].effective)]
     return Figure(
         tuple(panels),
         f"The effective rank changes most in layer {most or 'the model itself'}, from {course[0]:.3g} to "
-        f"{course[-1]:.3g}.",
+        f"{course[-1]:.3g}."
+        + (f" Drawn are the {len(shown)} of {len(ranks)} layers that change most." if hidden else ""),
         columns=len(panels),
     )
 
@@ -187,6 +173,17 @@ def _known_ranks(recording: Recording) -> dict[str, rec.Ranks]:
     return ranks
 
 
+def _most_changed(courses: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The few courses that change most, in the order in which they are given."""
+    known = {name: course for name, course in courses.items() if np.isfinite(course).any()}
+    most = sorted(known, key=lambda name: -_moved(known[name]))[:LAYERS]
+    return {name: course for name, course in known.items() if name in most}
+
+
+def _moved(course: np.ndarray) -> float:
+    return float(np.nanmax(course) - np.nanmin(course))
+
+
 def _lines(recording: Recording, courses: Mapping[str, np.ndarray]) -> tuple[Mark, ...]:
     """A line for each course, in a colour of its own."""
     return tuple(
@@ -204,33 +201,3 @@ def _span(course: np.ndarray, share: bool) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= 22 else f"…{name[-21:]}"
-
-
-def _pictures(recording: Recording) -> np.ndarray:
-    """The probe inputs as pictures (example, height, width[, 3]) with values in [0, 1]."""
-    x = recording.inputs
-    if x is None:
-        raise ValueError("inputs must have been recorded to show examples; none were given")
-    x = _channels_last(x)
-    if not (x.ndim == 3 or (x.ndim == 4 and x.shape[3] == 3)) or min(x.shape[1:3]) < 4:
-        raise ValueError(f"inputs of shape {x.shape} are no pictures: the first and last examples are not shown")
-    stride = max(1, max(x.shape[1:3]) // 64)
-    x = np.asarray(x[:, ::stride, ::stride], float)
-    return (x - x.min()) / max(float(np.ptp(x)), np.finfo(float).tiny)
-
-
-def _channels_last(x: np.ndarray) -> np.ndarray:
-    """Pictures with their colours along the last axis, and without that axis where there is one colour."""
-    if x.ndim == 4 and x.shape[1] in (1, 3) and x.shape[3] not in (1, 3):
-        x = np.moveaxis(x, 1, 3)
-    return x[..., 0] if x.ndim == 4 and x.shape[3] == 1 else x
-
-
-def _montage(pictures: np.ndarray) -> np.ndarray:
-    rows, columns = TILES
-    height, width = pictures.shape[1:3]
-    sheet = np.ones((rows * (height + 1), columns * (width + 1), *pictures.shape[3:]))
-    for place, picture in enumerate(pictures):
-        top, left = place // columns * (height + 1), place % columns * (width + 1)
-        sheet[top : top + height, left : left + width] = picture
-    return sheet[:-1, :-1]

@@ -5,15 +5,16 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from lineament import recording as rec
 from lineament.execution import files
 from lineament.recording import Recording
 
-from . import draw, recording_figures, site
+from . import recording_figures, recording_layers, recording_tiles, site
+from .embedding import embed
 
 TITLES = {
     "curves": "Learning curves",
     "order": "Which examples come first",
-    "examples": "The first and the last",
     "bias": "Along which directions it learns",
     "layers": "The layers",
     "linear": "How long it is linear",
@@ -21,7 +22,6 @@ TITLES = {
 ABOUT = {
     "curves": "",
     "order": "The accessibility of an example is the share of the records at which it is classified correctly.",
-    "examples": "",
     "bias": (
         "The outputs are followed along the principal components of the probe inputs, from where they were at the first "
         "record to where they are at the last."
@@ -37,36 +37,50 @@ ABOUT = {
 }
 
 
-def write(recording: Recording, path: str | Path) -> Path:
+def write(recording: Recording, path: str | Path, *, refresh: int | None = None) -> Path:
     """Write the page.
 
     Args:
         recording: What to tell of.
         path: The file to write, such as `report.html`; its folder is made if it is missing.
+        refresh: After how many seconds a browser that shows the page reads it again; never by default.
 
     Returns:
         The path of the page.
     """
     path = Path(path)
     files.writable(path.parent)
-    return files.write(path, page(recording))
+    return files.write(path, page(recording, refresh=refresh))
 
 
-def page(recording: Recording) -> str:
+def page(recording: Recording, *, refresh: int | None = None) -> str:
     """The page as text."""
     trouble = recording.trouble
-    figures, missing = ({}, []) if trouble is not None and trouble.place == 0 else recording_figures.figures(recording)
-    drawn = {name: (Markup(draw.embed(figure, name)), figure.caption) for name, figure in figures.items()}
+    lost = trouble is not None and trouble.place == 0
+    figures, missing = ({}, []) if lost else recording_figures.figures(recording)
+    drawn = {name: (Markup(embed(figure, name)), figure.caption) for name, figure in figures.items()}
+    todo = [one for one in rec.advice(recording) if one.kind != "trouble"]
+    groups = ()
+    try:
+        suspects = next((one.rows for one in todo if one.kind == "labels"), ())
+        groups = () if lost else recording_tiles.groups(recording, suspects)
+    except ValueError as error:
+        missing.append(str(error))
     return site.templates().get_template("recording.html.j2").render(
         title=f"{recording.about['model']} recorded" if "model" in recording.about else "A recorded run",
         recording=recording,
         trouble=trouble,
+        todo=todo,
         figures=drawn,
+        groups=groups,
+        layers=() if lost else recording_layers.layers(recording),
+        curve=(recording_layers.WIDTH, recording_layers.HEIGHT),
         titles=TITLES,
         about=ABOUT,
-        missing=missing,
+        missing=list(dict.fromkeys(missing)),
         facts=_facts(recording),
         settings=recording.about,
+        refresh=refresh,
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def templates() -> "Environment":
         badges={str(verdict): badge for verdict, badge in BADGES.items()},
         css=Markup((texts / "page.css").read_text(encoding="utf-8")),
         script=Markup((texts / "filter.js").read_text(encoding="utf-8")),
+        save_script=Markup((texts / "save.js").read_text(encoding="utf-8")),
         colours=Markup(_colours()),
         fingerprint=package(),
         version=version("lineament"),

@@ -1,6 +1,7 @@
 """The one look of every figure: theory thin and dark, measurement coloured, spread a band, guides dashed and grey.
 
-The colours are those of Okabe & Ito, *Color Universal Design* (2008), told apart with any colour vision. The dark
+The colours are those of Okabe & Ito, *Color Universal Design* (2008), told apart with any colour vision; what is ordered
+has those of the middle of Matplotlib's map "plasma", which get steadily lighter. The dark
 theme keeps their hues at a lightness midway between paper and ink, so that theory stands out over them there too.
 """
 
@@ -15,18 +16,19 @@ FIELD_INK = "#0e0e11"
 FIELD_HALO = "#fefefd"
 FIELD_MAP = "viridis"
 MODES_MAP = "plasma"
-"""Colours of the groups of a figure with more groups than the palette holds, such as a whole spectrum."""
+"""Colours of groups that follow each other, from the first to the last."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a page: what is written in ink, on which paper, and the palette of measurements."""
+    """The colours of a page: ink, paper, the palette of measurements, and a ramp for those that are ordered."""
 
     ink: str
     paper: str
     grid: str
     guide: str
     palette: tuple[str, ...]
+    ramp: tuple[str, ...] = ()
 
 
 LIGHT = Theme(
@@ -35,6 +37,7 @@ LIGHT = Theme(
     grid="#e4e5ea",
     guide="#74777f",
     palette=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
+    ramp=("#8808a6", "#a21d9a", "#b83289", "#cc4778", "#dc5d67", "#ea7457", "#f58c46", "#fca636"),
 )
 DARK = Theme(
     ink="#f1f3f6",
@@ -42,7 +45,16 @@ DARK = Theme(
     grid="#2d3038",
     guide="#9a9da6",
     palette=("#2383c6", "#d65e10", "#17a87d", "#cd7cac", "#dd9c18", "#60b0e2"),
+    ramp=("#930fa3", "#a51f99", "#b7318a", "#c8437b", "#d6556d", "#e3685f", "#ee7b51", "#f79044"),
 )
+
+
+def lettering(colour: str, theme: Theme) -> str:
+    """A colour for letters: halfway from that of a line to the ink, since thin strokes need more contrast than lines."""
+    if colour in (theme.ink, FIELD_INK):
+        return colour
+    mixed = ((int(colour[place : place + 2], 16) + int(theme.ink[place : place + 2], 16)) // 2 for place in (1, 3, 5))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def rc(theme: Theme) -> dict[Any, Any]:
@@ -90,5 +102,8 @@ def rc(theme: Theme) -> dict[Any, Any]:
 
 def tokens(theme: Theme) -> dict[str, str]:
     """The colours of a theme by the name of the CSS variable that stands for them on a page."""
-    palette = {f"--mark-{index}": colour for index, colour in enumerate(theme.palette)}
-    return {"--ink": theme.ink, "--paper": theme.paper, "--grid": theme.grid, "--guide": theme.guide, **palette}
+    lines = {f"--mark-{index}": colour for index, colour in enumerate(theme.palette)}
+    lines |= {f"--ramp-{index}": colour for index, colour in enumerate(theme.ramp)}
+    lines["--guide"] = theme.guide
+    letters = {f"{name}-letters": lettering(colour, theme) for name, colour in lines.items()}
+    return {"--ink": theme.ink, "--paper": theme.paper, "--grid": theme.grid, **lines, **letters}

@@ -67,7 +67,8 @@ def survey(
         read, problems = store.load_folder(source)
         records, unread = records + read, unread + problems
     failures = [outcome for outcome in outcomes.values() if isinstance(outcome, Failure)]
-    index = atlas.write(folder, records, all_claims(), failures)
+    listed = all_claims() | {claim.id: claim for claim in claims}  # those of a file are not registered
+    index = atlas.write(folder, records, listed, failures)
     return Survey([outcomes[job.id] for job in jobs if job.id in outcomes], len(jobs), index, unread, interrupted)
 
 

@@ -16,7 +16,7 @@ class Factored(nn.Sequential):
 
     One factor has the layer's kernel, stride, padding, dilation and padding mode: the first of a convolution, the last
     of a transposed one, whose other factors are 1 × 1; all have its groups. The last has the bias. `weight` and `bias`
-    are those of the one layer that computes the same, for code that reads them off.
+    are those of the one layer that computes the same, for code that reads them off; so are its sizes and its stride.
     """
 
     def __init__(self, *modules: Any, kind: str = "linear") -> None:
@@ -75,9 +75,13 @@ def laid_out(W: Tensor, like: Tensor) -> Tensor:
 
 
 def factored(layer: Any, weights: Sequence[nn.Parameter]) -> Factored:
-    """The module that takes the layer's place, with its bias, mode and hooks."""
+    """The module that takes the layer's place, with its bias, mode and hooks, and the settings that others may read."""
     kind = kind_of(layer)
-    return take_place(layer, Factored(*KINDS[kind].modules(layer, weights), kind=kind))
+    module = Factored(*KINDS[kind].modules(layer, weights), kind=kind)
+    for name, value in vars(layer).items():
+        if isinstance(value, int | float | str | tuple) and name[0] != "_" and not hasattr(module, name):
+            setattr(module, name, value)
+    return take_place(layer, module)
 
 
 def plain(module: Factored, weight: nn.Parameter | None = None) -> nn.Module:

@@ -1,6 +1,6 @@
 """What the layers of a model are like at one moment: singular values, balance, gradients."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -40,12 +40,22 @@ def unbalancedness(model: nn.Module, layers: Iterable[str] | None = None) -> dic
 
 def gradient_norms(model: nn.Module) -> dict[str, float]:
     """The norm of each parameter's gradient; NaN for a parameter that has none now."""
+    return gradient_norms_later(model)()
+
+
+def gradient_norms_later(model: nn.Module) -> Callable[[], dict[str, float]]:
+    """The norms of the gradients that are there now, not yet waited for: a loop may clear them before they are asked."""
     held = {name: parameter.grad for name, parameter in model.named_parameters()}
     norms = {name: _norm(gradient) for name, gradient in held.items() if gradient is not None}
-    # One transfer for all: each costs a wait for the device.
-    device = next((norm.device for norm in norms.values()), None)
-    values = torch.stack([norm.to(device) for norm in norms.values()]).tolist() if norms else []
-    return dict.fromkeys(held, float("nan")) | dict(zip(norms, values, strict=True))
+    names = list(held)
+
+    def transferred() -> dict[str, float]:
+        # One transfer for all: each costs a wait for the device.
+        device = next((norm.device for norm in norms.values()), None)
+        values = torch.stack([norm.to(device) for norm in norms.values()]).tolist() if norms else []
+        return dict.fromkeys(names, float("nan")) | dict(zip(norms, values, strict=True))
+
+    return transferred
 
 
 def _norm(gradient: Tensor) -> Tensor:

@@ -51,10 +51,10 @@ def callback(recorder: "Recorder", every: str = "epoch") -> Any:
                 self._record(trainer, pl_module)
 
         def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-            recorder.flush()
+            recorder.close()
 
         def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-            recorder.flush()
+            recorder.close()
 
         def _record(self, trainer: Any, pl_module: Any) -> None:
             # Batches that only gather gradients do not move the step: there is nothing new to record.

@@ -1,19 +1,16 @@
 """Record a network while any loop trains it: one call per step or epoch."""
 
-import tempfile
-import time
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lineament.core.versions import version
-from lineament.recording import Recording, join, store
+from lineament.recording.compact import Keep
+from lineament.recording.keeper import Keeper
 
 from .layer_state import gradient_norms, singular_values, unbalancedness
 from .probing import (
@@ -28,11 +25,12 @@ from .probing import (
     undisturbed,
     unwrapped,
 )
+from .start_file import load_start, save_start
 
 _START = "start.pt"
 
 
-class Recorder:
+class Recorder(Keeper):
     """Records what a network says of some probe examples while it trains, and what its layers are like.
 
     Call it once before training and then once a step or epoch, with the model::
@@ -60,6 +58,8 @@ class Recorder:
         linearise: bool = False,
         forward: Forward = plain_forward,
         batch: int = 512,
+        keep: Keep = "outputs",
+        keep_inputs: bool = True,
     ) -> None:
         """Say what to record.
 
@@ -78,25 +78,27 @@ class Recorder:
                 copy of the parameters and costs about three forward passes.
             forward: How to get outputs (example, output) from the model and a batch of inputs.
             batch: How many probe examples the model sees at a time.
+            keep: How much of the outputs is kept: all "outputs", "predictions" alone, or a number of the largest ones.
+                Of 1000 classes 5 take a hundredth of the space; what is lost is PC-bias and the linear phase.
+            keep_inputs: Whether to keep the probe inputs, once, to show them.
         """
         self._inputs, shown = probes(probe_inputs)
-        for name, value in {"interval": interval, "batch": batch}.items():
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1; got {value}")
-        self._shown, self._labels = shown, _labels(probe_labels, len(self._inputs[0]))
-        self._interval, self._batch, self._forward = interval, batch, forward
+        if batch < 1:
+            raise ValueError(f"batch must be at least 1; got {batch}")
+        super().__init__(
+            _labels(probe_labels, len(self._inputs[0])),
+            shown if keep_inputs else None,
+            path=path,
+            interval=interval,
+            resume=resume,
+            keep=keep,
+            linearise=linearise,
+        )
+        self._batch, self._forward = batch, forward
         self._layers = layers if layers is None or isinstance(layers, str) else tuple(layers)
-        self._linearise, self._linear = linearise, None
-        self._rows: list[Recording] = []
-        self._written, self._warned, self._resumed = 0, False, False
-        self._outputs: int | None = None
-        self._since: float | None = None
-        self._debt = 0.0  # seconds of the last writing, that the next record accounts for
-        self._folder = None if path is None else store.prepared(Path(path))
-        if resume:
-            self._resume()
-        elif self._folder is not None:
-            _refuse_held(self._folder)
+        self._asked = False
+        self._linear: Linearisation | None = None
+        self._unknown = False  # whether the start of a run that is resumed cannot be read
 
     def __call__(
         self,
@@ -118,78 +120,21 @@ class Recorder:
         """
         model = unwrapped(model)
         refuse_elsewhere(model, self._inputs)
-        self._rewind(step)
         if self._inputs[0].is_cuda:
             torch.cuda.synchronize(self._inputs[0].device)  # what is still running is training, not recording
-        begun = time.perf_counter()
-        between = np.nan if self._since is None else begun - self._since
-        value = None if loss is None else float(loss.detach() if isinstance(loss, Tensor) else loss)
+        begun = self._begin(step)
         outputs, linear = self._ask(model)
-        row = Recording(
-            [step],
-            as_array(outputs)[None],
-            self._labels,
-            self._shown,
-            loss=[value],
+        self._add(
+            begun,
+            step,
+            as_array(outputs),
+            loss=[None if loss is None else float(loss.detach() if isinstance(loss, Tensor) else loss)],
             spectra={name: s[None] for name, s in singular_values(model, self._layers).items()},
             unbalancedness={name: [size] for name, size in unbalancedness(model, self._layers).items()},
             gradients={name: [size] for name, size in (gradients or gradient_norms(model)).items()},
             linearised=None if linear is None else as_array(linear)[None],
-            between=[between],
-            seconds=[0.0],
-            about={
-                "model": type(model).__name__,
-                "torch": torch.__version__,
-                "lineament": version("lineament"),
-            },
+            about={"model": type(model).__name__, "torch": torch.__version__},
         )
-        self._keep(row)
-        self._warn(row)
-        row.seconds[0] = time.perf_counter() - begun + self._debt
-        written = time.perf_counter()
-        if len(self._rows) - self._written >= self._interval:
-            self._flush_or_warn()
-        self._since = time.perf_counter()
-        self._debt = self._since - written
-
-    def _keep(self, row: Recording) -> None:
-        assert row.outputs is not None
-        number = row.outputs.shape[2]
-        if self._outputs not in (None, number):
-            raise ValueError(
-                f"model must keep the number of its outputs, {self._outputs}; got {number} at step {row.steps[0]:g}"
-            )
-        self._outputs = number
-        self._rows.append(row)
-
-    def __enter__(self) -> "Recorder":
-        return self
-
-    def __exit__(self, kind: type | None, value: BaseException | None, traceback: TracebackType | None) -> None:
-        self.flush()
-
-    @property
-    def recording(self) -> Recording:
-        """Everything recorded so far."""
-        if not self._rows:
-            raise ValueError("nothing was recorded yet: call the recorder with the model first")
-        return join(self._rows)
-
-    @property
-    def last_step(self) -> float | None:
-        """The step of the last record; None before the first."""
-        return float(self._rows[-1].steps[0]) if self._rows else None
-
-    @property
-    def overhead(self) -> float:
-        """Seconds in the recorder per second between its calls; NaN before the second call."""
-        return self.recording.overhead
-
-    def flush(self) -> None:
-        """Write what was recorded since the last writing; a `with` block does it at its end, whatever happens."""
-        if self._folder is not None and self._written < len(self._rows):
-            store.append(self._folder, join(self._rows[self._written :]))
-            self._written = len(self._rows)
 
     def lightning_callback(self, every: Literal["epoch", "step"] = "epoch") -> Any:
         """A Lightning callback that records at the start and after every epoch or step; Lightning must be installed."""
@@ -197,87 +142,41 @@ class Recorder:
 
         return callback(self, every)
 
+    def transformers_callback(self, every: Literal["epoch", "step"] = "epoch") -> Any:
+        """A callback for transformers' `Trainer` that records at the start and after every epoch or step."""
+        from .transformers import callback
+
+        return callback(self, every)
+
     def _ask(self, model: nn.Module) -> tuple[Tensor, Tensor | None]:
         with undisturbed(model):
             found = predict(model, self._inputs, self._batch, self._forward)
-            if not self._rows and (gap := randomness(model, self._inputs, self._batch, self._forward)):
+            if not self._asked and (gap := randomness(model, self._inputs, self._batch, self._forward)):
                 warnings.warn(
                     f"the model's outputs in evaluation mode are random: two passes over the probe inputs differ by "
                     f"{gap:.2g}. Look for functional dropout without training=self.training",
                     stacklevel=3,
                 )
+            self._asked = True
             if not self._linearise:
                 return found, None
-            if self._linear is None:
+            if self._linear is None and not self._unknown:
                 self._linear = self._start(model)
+            if self._linear is None:
+                return found, torch.full_like(found, torch.nan)
             return found, self._linear.predict(model, self._inputs, self._batch)
 
-    def _start(self, model: nn.Module) -> Linearisation:
+    def _start(self, model: nn.Module) -> Linearisation | None:
         """The linearisation about the first call, of this run or of the one that is resumed."""
-        file = None if self._folder is None else self._folder / _START
-        if self._rows and file is not None:
-            held = torch.load(file, weights_only=True, map_location=self._inputs[0].device)
-            return Linearisation(held["parameters"], held["buffers"], self._forward)
+        folder = self._growing.folder
+        if folder is not None and self.last_step is not None:
+            start = load_start(folder / _START, self._forward, self._inputs[0].device)
+            self._unknown = start is None
+            return start
         start = Linearisation.at(model, self._forward)
-        if file is not None:
-            self._save_start(start, file)
+        if folder is not None:
+            save_start(folder / _START, start)
         return start
-
-    def _save_start(self, start: Linearisation, file: Path) -> None:
-        """A disk that is full must not end the training: without the file it only cannot be resumed elsewhere."""
-        part = None
-        try:
-            descriptor, name = tempfile.mkstemp(prefix=".start.", suffix=".part", dir=file.parent)
-            part = Path(name)
-            with open(descriptor, "wb") as stream:
-                torch.save({"parameters": start.parameters, "buffers": start.buffers}, stream)
-            part.replace(file)
-        except (OSError, RuntimeError) as error:
-            warnings.warn(
-                f"cannot write {str(file)!r}: {error}. Recording goes on, but cannot be resumed with linearise=True",
-                stacklevel=5,
-            )
-        finally:
-            if part is not None and part.exists():
-                part.unlink()
-
-    def _resume(self) -> None:
-        if self._folder is None or not store.stretches(self._folder):
-            raise ValueError(f"resume=True needs a path that holds a recording; got {str(self._folder)!r}")
-        held = Recording.load(self._folder)
-        for name, old, new in (("labels", held.labels, self._labels), ("inputs", held.inputs, self._shown)):
-            same = old is new if old is None or new is None else np.array_equal(old.ravel(), new.ravel())
-            if not same:
-                raise ValueError(f"probe_{name} must be those of the recording that is resumed; they differ")
-        if (held.linearised is not None) != self._linearise:
-            raise ValueError(
-                f"linearise must be {held.linearised is not None}, as in the recording; got {self._linearise}"
-            )
-        self._rows = [held[i : i + 1] for i in range(len(held))]
-        self._written, self._resumed = len(self._rows), True
-        self._outputs = None if held.outputs is None else held.outputs.shape[2]
-
-    def _rewind(self, step: float) -> None:
-        last = float(self._rows[-1].steps[0]) if self._rows else -np.inf
-        if not np.isfinite(step) or (step <= last and not self._resumed):
-            raise ValueError(f"step must be finite and larger at each call; got {step} after {last:g}")
-        if step <= last and self._folder is not None:
-            store.rewind(self._folder, step)
-            self._rows = [row for row in self._rows if row.steps[0] < step]
-            self._written = len(self._rows)
-        self._resumed = False
-
-    def _flush_or_warn(self) -> None:
-        """A full disk must not end the training: what cannot be written now is kept and tried again."""
-        try:
-            self.flush()
-        except store.UnwritableError as error:
-            warnings.warn(f"{error}. Recording goes on, and writing is tried again at the next call", stacklevel=3)
-
-    def _warn(self, row: Recording) -> None:
-        if row.trouble is not None and not self._warned:
-            self._warned = True
-            warnings.warn(f"{row.trouble}. Recording goes on", stacklevel=3)
 
 
 def _labels(given: Tensor | np.ndarray | None, examples: int) -> np.ndarray | None:
@@ -285,11 +184,3 @@ def _labels(given: Tensor | np.ndarray | None, examples: int) -> np.ndarray | No
     if labels is not None and (labels.ndim < 1 or len(labels) != examples):
         raise ValueError(f"probe_labels must be one per probe input, {examples} of them; got shape {labels.shape}")
     return labels
-
-
-def _refuse_held(folder: Path) -> None:
-    if store.stretches(folder):
-        raise ValueError(
-            f"path must be a folder without a recording; got {str(folder)!r}, which holds one: go on with resume=True, "
-            "or choose another folder"
-        )

@@ -38,7 +38,7 @@ def descend(
     momentum: float | None = None,
     optimiser: Optimiser = optax.sgd,
     batch_size: int | None = None,
-    key: AnyKey | None = None,
+    key: AnyKey | Ensemble | None = None,
     tolerance: float | None = None,
     on_divergence: Literal["raise", "keep"] = "raise",
     precision: Precision = "float32",
@@ -59,7 +59,8 @@ def descend(
         optimiser: Makes an optax optimiser from a step size: `optax.sgd`, `optax.adam`, or your own function.
         batch_size: Examples per step, drawn without replacement within an epoch; the odd rest of an epoch is left out.
         key: Needed with `batch_size`, for the order of the examples, and by a network with dropout, for what is dropped
-            in each step; different in each member. Records are taken without dropout.
+            in each step; split so that members differ, or an `Ensemble` with the key of each. Records are taken without
+            dropout.
         tolerance: Stop a member once its loss, looked at when recording, is at most this. Its last values are held.
         on_divergence: "raise" stops with a `Diverged` error that names member, step and loss; "keep" carries on and
             leaves the rest of that member's records not-a-number, with the step in `diverged_at`.
@@ -110,7 +111,7 @@ def _sgd_with(momentum: float) -> Optimiser:
     return partial(optax.sgd, momentum=momentum)
 
 
-def _check_batches(who: Members, batch_size: int | None, key: AnyKey | None) -> None:
+def _check_batches(who: Members, batch_size: int | None, key: AnyKey | Ensemble | None) -> None:
     if batch_size is None:
         return
     if key is None:

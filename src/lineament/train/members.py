@@ -76,8 +76,12 @@ def in_turn(model: AbstractModel) -> bool:
     return jax.default_backend() == "cpu" and model.large
 
 
-def member_keys(key: AnyKey | None, count: int | None) -> Array:
+def member_keys(key: AnyKey | Ensemble | None, count: int | None) -> Array:
     """A key for each member, or the key itself for a single run; without a key one that nothing is drawn from."""
+    if isinstance(key, Ensemble):
+        if key.members != count:
+            raise ValueError(f"key must be one key, or have one for each of {count or 1} members; got {key.members}")
+        return key.stacked
     key = as_key(0 if key is None else key)
     return key if count is None else jax.random.split(key, count)
 

@@ -221,5 +221,17 @@ def _figure(distances: np.ndarray, counts: dict[int, Counts]) -> fig.Figure:
 
     return fig.Figure(
         (fig.Panel(tuple(marks), "λ", "iterations at the best step", "p = 4", "log", "log"), *map(panel, DEPTHS)),
-        "Along the family the speed-up by depth grows in proportion to λ for p = 4, 6 and 8, and not for p = 2.",
+        _caption(distances, counts),
+    )
+
+
+def _caption(distances: np.ndarray, counts: dict[int, Counts]) -> str:
+    slopes = [slope(distances, counts[p].gain(2))[0] for p in POWERS]
+    gains = [float(counts[p].gain(2)[-1]) for p in POWERS]
+    lost = [n for n in DEPTHS if not np.isfinite(counts[2].end_to_end[n]).all()]
+    stops = f" Its line at depth {' and '.join(map(str, lost))} stops where no step size converged." if lost else ""
+    return (
+        f"Along the family the speed-up by depth 2 grows as λ to the power {min(slopes):.2f} to {max(slopes):.2f} for "
+        f"p = 4, 6 and 8, up to {min(gains):.0f} and more at λ = {distances[-1]:.0f}; for p = 2 it is "
+        f"{counts[2].gain(2)[-1]:.2g} there.{stops}"
     )

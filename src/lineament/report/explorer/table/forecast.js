@@ -12,7 +12,7 @@ import { notices, sentences, stop } from "./words.js";
 const ENOUGH = 0.999, CAREFUL = 0.05, LONGEST = 100_000, BEGUN = 0.1, HALF = 0.5, NAMED = 3;
 const DEEPEST = 100, MOST_STEPS = 1e12, FASTEST = 1e6; // layers, steps, and step size in units of the largest stable one
 const WIDEST = 100; // the largest scale of the start, in units of the target's largest singular value
-const ROUNDING = 32 * 2 ** -52;
+const ROUNDING = 32 * 2 ** -52, COLLINEAR = 1e-10; // a share of the largest variance: the table's own rounding
 
 /**
  * @typedef {object} Options
@@ -100,7 +100,7 @@ export function forecast(table, options = {}) {
 /** Variances in falling order and directions, each with the sign that makes its largest entry positive. */
 function spectrum(sxx) {
   const { values, V } = eigh(sxx), columns = transpose(V);
-  const seen = values.filter((x) => x > ROUNDING * values.length * values[0]).length;
+  const seen = values.filter((x) => x > COLLINEAR * values[0]).length;
   const signed = columns.slice(0, seen).map((v) => v.map((x) => x * sign_of(v)));
   return { d: values.slice(0, seen), V: transpose(signed) };
 }

@@ -7,6 +7,9 @@ const SHOWN = 12;
 /** A whole number with its thousands set apart; a dash for what does not happen. */
 export const count = (x) => (Number.isFinite(x) ? even(x).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–");
 
+/** A count with its noun, in the singular for one. The counterpart of core/words.py. */
+const several = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
 /** Python's rounding: halves to the even number. */
 const even = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
 
@@ -32,7 +35,7 @@ export function step_when(made, share) {
 
 export function data(made) {
   const k = made.outputs.length, what = made.classes ? `${k} classes` : k === 1 ? "one target" : `${k} targets`;
-  return `${count(made.rows)} examples, ${made.features.length} features, ${what}. A linear map can explain ${percent(made.explained)} of the target's variance in these examples.`;
+  return `${count(made.rows)} examples, ${several(made.features.length, "feature")}, ${what}. A linear map can explain ${percent(made.explained)} of the target's variance in these examples.`;
 }
 
 export function pace(made) {
@@ -51,9 +54,11 @@ export function first(made) {
 
 export function order(made) {
   if (!made.phases.length) return `Only one ${kind(made)} matters: there are no phases to tell apart.`;
-  const apart = made.phases.filter((phase) => phase.separated).length;
-  const number = apart === 0 ? "none is" : apart === 1 ? "one is" : `${apart} are`;
-  return `Of ${made.phases.length} successive pairs of ${kind(made)}s that matter, ${number} learnt strictly one after the other (90 % of the first before 10 % of the second).`;
+  const pairs = made.phases.length, apart = made.phases.filter((phase) => phase.separated).length;
+  const strictly = "learnt strictly one after the other (90 % of the first before 10 % of the second)";
+  if (pairs === 1) return `The two ${kind(made)}s that matter are ${apart ? "" : "not "}${strictly}.`;
+  const number = apart === 0 ? "none is" : apart === 1 ? "one is" : apart === pairs ? "all are" : `${apart} are`;
+  return `Of ${pairs} successive pairs of ${kind(made)}s that matter, ${number} ${strictly}.`;
 }
 
 /** What becomes of steps above the largest that the balanced optimum bears: the forecast of the flow ends there. */
@@ -93,9 +98,10 @@ export const sentences = (made) => [data, step_size, pace, first, order, stop, t
 /** What a reader should know about the data and the settings, in sentences. */
 export function notices(made) {
   const told = [], columns = made.features.length, missing = made.rows_with_missing_values, constant = made.constant_columns;
-  if (missing) told.push(`${missing} of ${made.rows + missing} rows have a missing value and were left out.`);
+  const [have, were] = missing === 1 ? ["has", "was"] : ["have", "were"];
+  if (missing) told.push(`${missing} of ${made.rows + missing} rows ${have} a missing value and ${were} left out.`);
   if (constant.length) {
-    told.push(`${constant.length} constant column(s) were left out: ${constant.slice(0, 6).join(", ")}${constant.length > 6 ? ", …" : ""}.`);
+    told.push(`${several(constant.length, "constant column")} ${constant.length === 1 ? "was" : "were"} left out: ${constant.slice(0, 6).join(", ")}${constant.length > 6 ? ", …" : ""}.`);
   }
   if (made.few_values !== null) {
     told.push(`The target holds whole numbers with only ${made.few_values} values and was learnt as a number; if they name classes, say so (--classes).`);
@@ -104,14 +110,15 @@ export function notices(made) {
     told.push(`There are ${made.rows} rows for ${columns} columns: a linear map can fit them exactly, the noise cannot be estimated, and nothing is said on when to stop.`);
   }
   const unseen = columns - made.variances.length;
-  if (unseen) told.push(`${unseen} direction(s) of the inputs do not vary in the data; the network learns nothing there.`);
+  const reason = made.rows - 1 < columns ? "there are fewer rows than columns" : "columns depend on each other";
+  if (unseen) told.push(`${several(unseen, "direction")} of the inputs ${unseen === 1 ? "does" : "do"} not vary in the data beyond rounding: ${reason}. The network learns nothing there.`);
   if (made.step_size > made.largest_stable_step_size) {
     told.push(`${beyond(made)} Recommended: ${three(made.recommended_step_size)}.`);
   } else if (made.step_size > 4 * made.recommended_step_size) {
     told.push(`The step size ${three(made.step_size)} is ${percent(made.step_size / made.largest_stable_step_size)} of the largest stable one: descent departs from the flow that is forecast here by up to about that share in time.`);
   }
   if (made.learnt < 0.999 - 1e-6) {
-    told.push(`After ${made.steps} steps ${(100 * made.learnt).toFixed(1)} % of what can be learnt is learnt; the rest takes longer than this forecast looks ahead.`);
+    told.push(`After ${several(made.steps, "step")} ${(100 * made.learnt).toFixed(1)} % of what can be learnt is learnt; the rest takes longer than this forecast looks ahead.`);
   }
   return told;
 }

@@ -1,0 +1,49 @@
+"""The page of errata: statements that the stored evidence refutes as printed, beside the form that holds."""
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from evidence import entries
+from lineament.evidence import Check
+from lineament.report import prose
+from lineament.report.entries import Entry
+from lineament.report.site import bar_text
+
+HEAD = """# Errata
+
+Statements that the stored evidence refutes as they are printed, each beside the form that holds. A correction is held to the
+same rule as any claim: checks with bars that were chosen before the numbers were seen ({doc}`/claims`). If you think one of these
+is wrong, {doc}`/dispute` says how to show it.
+"""
+
+
+def page(results: Path) -> str:
+    """The page, one section for each corrected claim."""
+    return "\n".join([HEAD, *(_section(entry) for entry in entries(results) if entry.corrected)])
+
+
+def _section(entry: Entry) -> str:
+    run = entry.corrected
+    assert run is not None
+    sides = Markup(
+        '<div class="erratum"><p class="rubric">As printed</p><div class="statement">{}</div>{}'
+        '<p class="rubric">Corrected</p><div class="statement">{}</div>{}</div>'
+    ).format(
+        prose.statement(entry.statement),
+        _checks([check for check in run.printed if check.failed]),
+        prose.statement(run.correction),
+        _checks(run.checks),
+    )
+    remarks = Markup("").join(Markup("<p>{}</p>").format(prose.inline(remark)) for remark in run.remarks)
+    heading = f"## {entry.paper.short}, {entry.place}"
+    told = Markup("<p>{} (<code>lineament reproduce {}</code>)</p>").format(prose.inline(entry.title), entry.id)
+    return "\n".join([heading, "", "```{raw} html", str(told), str(sides), str(remarks), "```", ""])
+
+
+def _checks(checks: list[Check]) -> Markup:
+    told = "<li>{} = {}, must be {}</li>"
+    items = [
+        Markup(told).format(prose.inline(check.name), prose.number(check.value), bar_text(check)) for check in checks
+    ]
+    return Markup("<ul>{}</ul>").format(Markup("").join(items))
