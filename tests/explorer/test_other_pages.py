@@ -72,7 +72,7 @@ def test_a_figure_is_saved_as_a_picture_and_as_a_page(opened_text, tmp_path):
 def test_on_a_phone_the_panels_of_a_figure_stand_below_each_other(opened_text):
     panel = fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),), "x", "y")
     texts = site.templates().globals
-    drawn = embed(fig.Figure((panel,) * 3, "A caption."), "quick")
+    drawn = embedding.embed(fig.Figure((panel,) * 3, "A caption."), "quick")
     page = opened_text(f"<style>{texts['colours']}{texts['css']}</style><main><figure>{drawn}</figure></main>")
     whole, windows = page.locator(".picture > svg"), page.locator(".panels > svg")
     page.set_viewport_size({"width": 1200, "height": 800})
