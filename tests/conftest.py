@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 
 import jax
@@ -21,6 +22,12 @@ install_import_hook(CHECKED, "typechecked.check")
 # Compiling makes many objects that stay: looking through them for cycles again and again takes a tenth of the time.
 gc.set_threshold(20_000, 10, 10)
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+REQUIRED = os.environ.get("LINEAMENT_BROWSER") == "required"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
 settings.register_profile(
     "lineament",
     deadline=None,
@@ -38,3 +45,17 @@ def _unchecked_where_refused(request: pytest.FixtureRequest) -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", refusal)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The system's Chromium, one for the session: two drivers in one process get in each other's way."""
+    if CHROMIUM is None:
+        why = "no chromium on this machine: install it to test the pages (apt-get install chromium)"
+        pytest.fail(why) if REQUIRED else pytest.skip(why)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()

@@ -2,18 +2,15 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 
 import lineament as la
 from lineament.cli import main
 from lineament.execution import spec
 from lineament.report import sweep_page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 TRIAL = """
 import numpy as np
 
@@ -138,28 +135,25 @@ def test_the_page_holds_every_value_and_no_text_can_break_out(shown):
     assert "http" not in text.replace("http://www.w3.org/", "")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: install it to test the page")
-def test_the_page_draws_answers_the_pointer_and_saves(shown):
+def test_the_page_draws_answers_the_pointer_and_saves(shown, browser):
     path, _ = shown
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 900})
-        troubles = []
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        box = page.locator("#drawing svg").bounding_box()
-        page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-        assert re.search(r"scale .*, depth \d: final", page.locator("#told").inner_text())
-        page.select_option("select[name=value]", "curve")
-        assert page.locator("select[name=as]").input_value() == "curves"
-        with page.expect_download() as saved:
-            page.click("#csv")
-        lines = open(saved.value.path()).read().splitlines()  # noqa: SIM115
-        assert lines[0] == '"curve_0","scale","curve"'
-        assert len(lines) == 1 + 4 * 5
-        with page.expect_download() as saved:
-            page.click("#svg")
-        assert open(saved.value.path()).read().startswith("<svg")  # noqa: SIM115
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    troubles = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box = page.locator("#drawing svg").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    assert re.search(r"scale .*, depth \d: final", page.locator("#told").inner_text())
+    page.select_option("select[name=value]", "curve")
+    assert page.locator("select[name=as]").input_value() == "curves"
+    with page.expect_download() as saved:
+        page.click("#csv")
+    lines = open(saved.value.path()).read().splitlines()  # noqa: SIM115
+    assert lines[0] == '"curve_0","scale","curve"'
+    assert len(lines) == 1 + 4 * 5
+    with page.expect_download() as saved:
+        page.click("#svg")
+    assert open(saved.value.path()).read().startswith("<svg")  # noqa: SIM115
+    page.close()
     assert troubles == []

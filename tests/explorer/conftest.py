@@ -1,7 +1,5 @@
-"""One browser for a session and one page for a module, which must stay silent and ask the network for nothing."""
+"""One page for a module, which must stay silent and ask the network for nothing."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,26 +7,7 @@ import pytest
 
 from lineament.report import explorer
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-REQUIRED = os.environ.get("LINEAMENT_BROWSER") == "required"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 QUIET = "file:", "blob:", "data:"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """The system's Chromium."""
-    if CHROMIUM is None:
-        why = "no chromium on this machine: install it to test the explorer (apt-get install chromium)"
-        pytest.fail(why) if REQUIRED else pytest.skip(why)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="session")
