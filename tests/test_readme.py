@@ -62,7 +62,7 @@ def test_the_guide_runs():
     np.testing.assert_allclose(scope["kernel"], sum(j @ j.T for j in J), atol=1e-10)
 
 
-GUIDES = "guide_forecast", "guide_linearise", "guide_sweeps", "guide_torch"
+GUIDES = "guide_forecast", "guide_linearise", "guide_sweeps", "guide_torch", "neural_tangents"
 FIRST = "study_1", "study_2", "table_1", "table_2"
 
 
