@@ -209,7 +209,7 @@ def test_figures_and_their_data_can_be_saved(pages, folder):
         assert (folder / "figures" / name).stat().st_size > 100
     saved = [attributes["data-save"] for tag, attributes in page.elements if "data-save" in attributes]
     assert saved == ["png", "pdf"] * 2
-    assert ("img", "src", "figures/gissin-a.quick.svg") in pages["index.html"].attributes
+    assert ("svg", "class", "thumb") in pages["index.html"].attributes
 
 
 def test_files_of_claims_that_are_gone_are_removed(records, tmp_path):
@@ -263,7 +263,7 @@ def test_the_filter_has_what_it_needs(pages):
 
 def test_figures_follow_the_theme(pages):
     source = pages["gissin-a.html"].path.read_text(encoding="utf-8")
-    assert source.count("<svg") == 2
+    assert source.count('<svg role="img"') == 2
     assert "var(--ink)" in source
     dark = source[source.index("@media (prefers-color-scheme: dark)") :]
     assert f"--ink: {style.DARK.ink}" in dark[:400]
