@@ -1,6 +1,8 @@
 # `make test` and `make atlas` do all set-up themselves.
 PYTHON ?= python3
 VENV := .venv
+# Without bytecode every process would compile the package, and pytest rewrite its plugins, anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
@@ -38,6 +40,10 @@ changed: $(SETUP)
 mutants: $(SETUP)
 	$(QUIET) $(BIN)/python -m tools.mutants $(PART) $(if $(ALL),--all,)
 
+# The newest versions of everything, every Python that is here, JAX's 64-bit flag on and off, and the GPU where there is one.
+nightly: $(SETUP)
+	$(QUIET) $(BIN)/python -m tools.nightly
+
 # On a host with a GPU, in the Python (PYTHON=…) that has JAX's CUDA build and the `dev` extra: all that computes.
 COMPUTES := tests/core tests/models tests/train tests/measure tests/theory tests/forecasting tests/problems tests/starts
 test-gpu:
@@ -52,6 +58,7 @@ test-frameworks: $(SETUP)
 lint: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 

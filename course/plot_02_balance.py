@@ -65,7 +65,8 @@ start = (jnp.asarray(0.9 * rng.normal(size=(4, 3))), jnp.asarray(0.3 * rng.norma
 etas = np.geomspace(1e-3, 0.1, 8)
 drifts = []
 for eta in etas:
-    run = la.descend(net, problem, start, step_size=eta, steps=round(5 / eta), record=("loss",))
+    steps = round(5 / eta)
+    run = la.descend(net, problem, start, step_size=eta, steps=steps, at=(0, steps), record=("loss",))
     drifts.append(float(np.linalg.norm(la.measure.conserved(run.final)[0] - la.measure.conserved(start)[0])))
 slope = np.polyfit(np.log(etas), np.log(drifts), 1)[0]
 print(f"drift of C over t = 5 grows as the step to the power {slope:.2f}")

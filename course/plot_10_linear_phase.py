@@ -59,7 +59,7 @@ plt.rcParams.update(style.rc(style.LIGHT))
 # the same weights with opposite signs, so that its output is zero at first. Beside it are the twin, and a naive twin
 # without the length.
 rng = np.random.default_rng(0)
-d, n, width, step, steps = 20, 500, 1024, 0.5, 400
+d, n, width, step, steps = 20, 500, 512, 0.5, 250
 X, fresh = rng.normal(size=(n, d)), rng.normal(size=(300, d))
 direction = rng.normal(size=d) / d**0.5
 label = lambda x: np.linalg.norm(x, axis=1) / d**0.5 + np.maximum(x @ direction, 0)  # noqa: E731
@@ -87,7 +87,7 @@ left.loglog(at[1:], error(measured)[1:], color=blue, lw=style.MEASURED_WIDTH)
 for name, f in forecasts.items():
     left.loglog(at[1:], error(f)[1:], color=ink, lw=style.THEORY_WIDTH, ls="-" if name == "twin" else "--")
 for name, f, drop, colour in (
-    ("naive twin", forecasts["naive twin"], 5, ink), ("twin", forecasts["twin"], 4, ink), ("network", measured, -13, blue)
+    ("naive twin", forecasts["naive twin"], 9, ink), ("twin", forecasts["twin"], 4, ink), ("network", measured, -13, blue)
 ):  # fmt: skip
     left.annotate(name, (at[-1], error(f)[-1]), (-3, drop), textcoords="offset points", ha="right", color=colour)
 left.set(xlabel="step", ylabel="error on fresh inputs, per variance", title="learning")

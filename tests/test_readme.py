@@ -62,15 +62,27 @@ def test_the_guide_runs():
     np.testing.assert_allclose(scope["kernel"], sum(j @ j.T for j in J), atol=1e-10)
 
 
-@pytest.mark.parametrize("page", ["docs/guide_forecast.md", "docs/guide_torch.md"])
+GUIDES = "guide_forecast", "guide_linearise", "guide_sweeps", "guide_torch"
+FIRST = "study_1", "study_2", "table_1", "table_2"
+
+
+@pytest.mark.parametrize("page", GUIDES)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_other_guides_run(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    snippets = blocks(page)
+    snippets = blocks(f"docs/{page}.md")
     assert snippets
     scope = {}
     for snippet in snippets:
-        exec(snippet, scope)
+        exec(snippet.replace('store="runs/")', 'store="runs/", workers=1)'), scope)  # processes would only take longer
+
+
+def test_no_page_has_code_that_is_not_run():
+    docs = ROOT / "docs"
+    pages = {path.stem for folder in (docs, docs / "start") for path in folder.glob("*.md") if blocks(path)}
+    assert pages == {"guide", "guide_recorder", "claims", *GUIDES, *FIRST}, (
+        "guide_recorder is run beside the recorder's tests"
+    )
 
 
 def test_the_table_of_claims_lists_every_claim():
@@ -89,3 +101,19 @@ def test_the_table_of_claims_lists_every_claim():
         labels = {id: pool.label + ("" if pool.comparable else " †") for id, pool in by_claim(records, size).items()}
         stated = {row[0].split("`")[1]: row[column] for row in rows}
         assert {id: stated[id] for id in labels if id in stated} == labels
+
+
+@pytest.mark.parametrize("page", FIRST)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_first_pages_run(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for snippet in blocks(f"docs/start/{page}.md"):
+        exec(snippet, scope)
+    expected = {
+        "study_1": lambda: scope["gap"] < 1e-5,
+        "study_2": lambda: (scope["table"].half.diff("start_scale") < 0).all() and scope["drift"].max() < 0.2,
+        "table_1": lambda: scope["comparison"].verdict == "holds" and scope["curve"].gain < 0.05,
+        "table_2": lambda: scope["report"].measured.accuracy > 0.9 and scope["report"].measured.error < 0.15,
+    }
+    assert expected[page]()

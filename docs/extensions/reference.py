@@ -17,18 +17,7 @@ class Group(NamedTuple):
 
 
 def _group(name: str, title: str, about: str, modules: str) -> Group:
-    listed = [found for module in modules.split() for found in _found(f"lineament.{module}")]
-    return Group(name, title, about, tuple(listed))
-
-
-def _found(module: str) -> list[str]:
-    """The module; with `.*` at its end the public modules of a package, none where it is no package."""
-    package, star, _ = module.partition(".*")
-    if not star:
-        return [module]
-    spec = importlib.util.find_spec(package)
-    folders = spec.submodule_search_locations or [] if spec is not None else []
-    return sorted(f"{package}.{path.stem}" for folder in folders for path in Path(folder).glob("[a-z]*.py"))
+    return Group(name, title, about, tuple(f"lineament.{module}" for module in modules.split()))
 
 
 GROUPS = (
@@ -114,7 +103,7 @@ GROUPS = (
         "linearisation",
         "Forecasts for a network",
         "A network of one's own, forecast from its start, and the step until which that is safe.",
-        "linearisation.linearise linearisation.linearised linearisation.safe linearisation.losses linearisation.make "
+        "linearisation.linearise linearisation.linearised linearisation.safe linearisation.losses linearisation.batches linearisation.make "
         "linearisation.tangents torch.linearise",
     ),
     _group(
@@ -122,7 +111,7 @@ GROUPS = (
         "Recordings",
         "What a training loop of any framework left behind, and what can be read off it.",
         "torch.recorder recording.recorder recording.keras_callback recording.recording recording.compact recording.order "
-        "recording.scores recording.regression recording.advice recording.bias recording.ranks recording.phase "
+        "recording.scores recording.regression recording.advice recording.bias recording.ranks recording.phase recording.top "
         "recording.store report.recording_page",
     ),
     _group(
@@ -142,7 +131,7 @@ GROUPS = (
         "Data",
         "Data sets, tables, and surgery on principal components.",
         "data.catalogue data.entries data.images data.components data.pixels data.photos data.gaussian data.frequency "
-        "data.tables data.mnist data.cifar",
+        "data.tables data.mnist data.cifar data.download",
     ),
     _group(
         "claims",
@@ -151,7 +140,7 @@ GROUPS = (
         "claims.claim claims.registry claims.papers claims.sizes evidence.check evidence.evidence evidence.verdict "
         "evidence.figure execution.reproduce execution.store execution.pooled",
     ),
-    _group("plots", "Plots", "Figures of one's own runs.", "report.plot report.plot.*"),
+    _group("plots", "Plots", "Figures of one's own runs.", "report.plot"),
 )
 
 

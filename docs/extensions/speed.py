@@ -6,14 +6,16 @@ from typing import Any
 
 HEAD = """# Speed
 
-`make bench` measures each case against what one would otherwise do, side by side in one process and mostly in CPU seconds, so
-that a busy machine changes little. This is the table it wrote last; the note says what compiling took, which comes on top once.
+`make bench` measures each case against what one would otherwise do, side by side in one process and mostly in CPU seconds,
+so that a busy machine changes little. These are the cases of its last table that is kept here; the note says what compiling
+took, which comes on top once.
 
 """
 FOOT = """
 A ratio above 1 means that lineament does that much more of the work per second. The spread is that of the repeats. Run a case of
 your choice by `python -m benchmarks modes`; `python -m benchmarks --help` lists them. The page computed in the browser has bars of
-its own, among the cases of `make bench`.
+its own, among the cases of `make bench`. A new table is taken into this page by
+`cp bench/results.json benchmarks/measured.json`.
 """
 
 
@@ -27,5 +29,9 @@ def page(measured: Path) -> str:
 
 
 def _row(row: dict[str, Any]) -> str:
-    spread = f"{row['ratio']:.3g}× ({row['low']:.3g}–{row['high']:.3g})"
-    return f"| {row['case']} | {row['ours']} | {row['other']} | {spread} | {row['note']} |"
+    ratio, low, high = (_told(row[name]) for name in ("ratio", "low", "high"))
+    return f"| {row['case']} | {row['ours']} | {row['other']} | {ratio}× ({low}–{high}) | {row['note']} |"
+
+
+def _told(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}"

@@ -48,14 +48,14 @@ def test_a_sweep_from_a_file_its_runs_and_why(folder, capsys):
     assert main(["sweep", file, "--dry-run"]) == 0
     told = capsys.readouterr().out
     assert "4 depth × 5 scale × 2 seed = 30 points" in told
-    assert "0 are stored" in told
+    assert "0 stored in" in told
     assert not (folder / "runs").exists()
     assert main(["sweep", file, "--jobs", "1", "--page", str(folder / "page.html")]) == 1
     told = capsys.readouterr()
     assert "20 done, 10 failed, 10 missing" in told.out
     assert "10 × ValueError: too deep <b>" in told.err
     assert main(["sweep", file, "--dry-run"]) == 0
-    assert "30 are stored" in capsys.readouterr().out
+    assert "30 stored in" in capsys.readouterr().out
 
     assert main(["runs", store]) == 0
     listed = capsys.readouterr().out

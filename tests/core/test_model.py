@@ -47,6 +47,7 @@ def as_a_user():
         yield
 
 
+@jax.jit
 def gradient(parameters):
     return jax.grad(lambda p: PROBLEM.loss(NET.end_to_end(p)))(parameters)
 
@@ -56,7 +57,7 @@ def test_it_descends_as_written_out(start):
     parameters = first = start(NET, 0)
     run = la.descend(NET, PROBLEM, first, step_size=0.1, steps=20, record=("loss", "outputs"))
     for _ in range(20):
-        parameters = jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradient(parameters))
+        parameters = jax.tree.map(lambda p, g: np.asarray(p - 0.1 * g), parameters, gradient(parameters))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), run.final, parameters)
     np.testing.assert_allclose(run.outputs[-1], NET.end_to_end(parameters)(jnp.asarray(X)), rtol=1e-10)
 
@@ -76,7 +77,7 @@ def test_an_ensemble_of_it_trains_in_batches_and_flows():
 
 def test_its_tangent_kernel_is_that_of_its_jacobian():
     parameters = la.starts.torch_default(NET, 0)
-    jacobian = jax.jacrev(lambda p: NET.end_to_end(p)(jnp.asarray(X))[:, 0])(parameters)
+    jacobian = jax.jit(jax.jacrev(lambda p: NET.end_to_end(p)(jnp.asarray(X))[:, 0]))(parameters)
     J = np.concatenate([np.asarray(leaf).reshape(len(X), -1) for leaf in jax.tree.leaves(jacobian)], axis=1)
     np.testing.assert_allclose(kernels.empirical(NET, parameters, X), J @ J.T, atol=1e-12)
 
@@ -84,7 +85,7 @@ def test_its_tangent_kernel_is_that_of_its_jacobian():
 def test_matrices_have_a_tangent_kernel_too():
     net = la.models.DeepLinear((2, 3, 2))
     layers = la.starts.gaussian(net, 0, start_scale=1.0)
-    jacobian = jax.jacrev(lambda p: jnp.asarray(X) @ net.end_to_end(p).T)(layers)
+    jacobian = jax.jit(jax.jacrev(lambda p: jnp.asarray(X) @ net.end_to_end(p).T))(layers)
     J = np.concatenate([np.asarray(leaf).reshape(len(X), 2, -1) for leaf in jacobian], axis=2)
     np.testing.assert_allclose(kernels.empirical(net, layers, X), np.einsum("nkp,mlp->nmkl", J, J), atol=1e-12)
 

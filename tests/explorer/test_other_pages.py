@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineament.evidence import figure as fig
-from lineament.report import site
-from lineament.report.embedding import embed
+from lineament.report import embedding, site
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
@@ -51,7 +50,7 @@ def test_formulas_of_the_documentation_are_laid_out_without_a_network(opened_tex
 
 
 def test_a_figure_is_saved_as_a_picture_and_as_a_page(opened_text, tmp_path):
-    drawn = embed(fig.Figure((fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),)),), "A caption."), "quick")
+    drawn = embedding.embed(fig.Figure((fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),)),), "A caption."), "quick")
     buttons = "".join(f'<button data-save="{form}" data-name="it" hidden>{form}</button>' for form in ("png", "pdf"))
     texts = site.templates().globals
     style, script = f"<style>{texts['colours']}</style>", f"<script>{texts['save_script']}</script>"
@@ -73,7 +72,7 @@ def test_a_figure_is_saved_as_a_picture_and_as_a_page(opened_text, tmp_path):
 def test_on_a_phone_the_panels_of_a_figure_stand_below_each_other(opened_text):
     panel = fig.Panel((fig.measured([1, 2, 3], [3, 4, 9]),), "x", "y")
     texts = site.templates().globals
-    drawn = embed(fig.Figure((panel,) * 3, "A caption."), "quick")
+    drawn = embedding.embed(fig.Figure((panel,) * 3, "A caption."), "quick")
     page = opened_text(f"<style>{texts['colours']}{texts['css']}</style><main><figure>{drawn}</figure></main>")
     whole, windows = page.locator(".picture > svg"), page.locator(".panels > svg")
     page.set_viewport_size({"width": 1200, "height": 800})

@@ -418,7 +418,7 @@ def test_a_plateau_longer_than_the_range_is_told_of():
     made = forecast(*table(), depth=12, start_scale=1e-12)
     assert made.learnt < 0.01
     assert all(each.half == math.inf for each in made.components)
-    assert "100000 steps 0.0 % of what can be learnt" in made.notices[-1]
+    assert "100\u202f000 steps 0.0 % of what can be learnt" in made.notices[-1]
 
 
 def test_words_are_not_numbers():

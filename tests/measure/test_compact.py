@@ -1,5 +1,6 @@
 """The matrix of a linear network, by pushing and by pulling, against the product of its layers."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,8 +25,9 @@ def conv(activation="linear", pooling="average", bias=True):
 
 
 @settings(max_examples=15)
-@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 5), st.integers(0, 9))
-def test_an_affine_map_is_found_whatever_the_batch(inputs, outputs, batch, seed):
+@given(st.sampled_from([(1, 1), (9, 2), (4, 4)]), st.sampled_from([1, 4, 5]), st.integers(0, 9))
+def test_an_affine_map_is_found_whatever_the_batch(shape, batch, seed):
+    inputs, outputs = shape
     rng = np.random.default_rng(seed)
     W, b = rng.standard_normal((outputs, inputs)), rng.standard_normal(outputs)
     found = cr.compact(lambda X: X @ W.T + b, inputs, batch=batch, dtype=float)
@@ -42,7 +44,7 @@ def test_linear_layers_multiply():
 
 def test_convolutions_by_pushing_and_by_pulling():
     net, params = conv()
-    map = net.end_to_end(params)
+    map = eqx.filter_jit(net.end_to_end(params))
     found = cr.compact(map, 32, batch=5, dtype=float)
     pulled = cr.tangent(map, jax.random.normal(jax.random.key(1), (32,), jnp.float64))
     np.testing.assert_allclose(found.weights, pulled.weights, atol=1e-12)
@@ -54,15 +56,15 @@ def test_convolutions_by_pushing_and_by_pulling():
 def test_single_precision():
     net, params = conv()
     params = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), params)
-    found = cr.compact(net.end_to_end(params), 32)
+    found = cr.compact(eqx.filter_jit(net.end_to_end(params)), 32)
     assert found.weights.dtype == np.float32
-    exact = cr.compact(net.end_to_end(conv()[1]), 32, dtype=float)
+    exact = cr.compact(eqx.filter_jit(net.end_to_end(conv()[1])), 32, dtype=float)
     np.testing.assert_allclose(found.weights, exact.weights, atol=1e-5)
 
 
 def test_principal_coordinates():
     net, params = conv()
-    map = net.end_to_end(params)
+    map = eqx.filter_jit(net.end_to_end(params))
     X = np.random.default_rng(0).standard_normal((12, 32)) + 1
     components = pc.fit(X)
     found = cr.compact(map, 32, components, batch=4, dtype=float)
@@ -77,13 +79,13 @@ def test_principal_coordinates():
 def test_non_linear_networks_are_refused_and_approximated():
     net, params = conv("relu", "max")
     with pytest.raises(ValueError, match="map must be affine"):
-        cr.compact(net.end_to_end(params), 32, dtype=float)
+        cr.compact(eqx.filter_jit(net.end_to_end(params)), 32, dtype=float)
     free = cr.activation_free(net)
     assert (free.activation, free.pooling, free.filters) == ("linear", "average", net.filters)
     twin, _ = conv()
     np.testing.assert_allclose(
-        cr.compact(free.end_to_end(params), 32, dtype=float).weights,
-        cr.compact(twin.end_to_end(params), 32, dtype=float).weights,
+        cr.compact(eqx.filter_jit(free.end_to_end(params)), 32, dtype=float).weights,
+        cr.compact(eqx.filter_jit(twin.end_to_end(params)), 32, dtype=float).weights,
     )
     # The tangent of a rectifier network is exact nearby, where no unit switches.
     x = jax.random.normal(jax.random.key(2), (32,), jnp.float64)

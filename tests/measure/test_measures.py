@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from lineament import measure
 
+SHAPES = [(1, 1), (1, 4), (3, 1), (3, 3), (2, 5), (5, 3)]  # every shape compiles anew
 
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 1000))
-def test_norms_and_ranks_of_random_matrices(rows, columns, seed):
-    W = np.random.default_rng(seed).normal(size=(rows, columns))
+
+@given(st.sampled_from(SHAPES), st.integers(0, 1000))
+def test_norms_and_ranks_of_random_matrices(shape, seed):
+    W = np.random.default_rng(seed).normal(size=shape)
     s = np.linalg.svd(W, compute_uv=False)
     p = s / s.sum()
     J = jnp.asarray(W)
@@ -71,11 +73,10 @@ MEASURES = (
 @pytest.mark.parametrize("of", MEASURES)
 def test_a_stack_is_measured_one_by_one(of):
     stack = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3, 4, 5)))
-    whole = of(stack)
+    whole = np.asarray(of(stack))
     assert whole.shape[:2] == (2, 3)
-    for i in range(2):
-        for j in range(3):
-            np.testing.assert_allclose(whole[i, j], of(stack[i, j]), rtol=1e-12)
+    for i, j in np.ndindex(2, 3):
+        np.testing.assert_allclose(whole[i, j], of(np.asarray(stack)[i, j]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("of", MEASURES)

@@ -24,17 +24,15 @@ KEY = jax.random.key(0)
 @given(st.tuples(st.integers(1, 4), st.integers(1, 4)), st.sampled_from(["zero", "circular"]), st.integers(1, 3))
 def test_patches_times_a_matrix_are_a_convolution(kernel, padding, channels):
     rng = np.random.default_rng(0)
-    h, W = (
-        jnp.asarray(rng.normal(size=(2, 4, 5, channels))),
-        jnp.asarray(rng.normal(size=(2, prod(kernel) * channels))),
-    )
+    h, W = rng.normal(size=(2, 4, 5, channels)), rng.normal(size=(2, prod(kernel) * channels))
     before = [(size - 1) // 2 for size in kernel]
     margins = [(0, 0), *((b, size - 1 - b) for b, size in zip(before, kernel, strict=True)), (0, 0)]
-    padded = jnp.pad(h, margins, mode="constant" if padding == "zero" else "wrap")
+    padded = np.pad(h, margins, mode="constant" if padding == "zero" else "wrap")
     kernels = W.T.reshape(*kernel, channels, 2)
     layout = ("NHWC", "HWIO", "NHWC")
     expected = jax.lax.conv_general_dilated(padded, kernels, (1, 1), "VALID", dimension_numbers=layout)
-    np.testing.assert_allclose(patches(h, kernel, padding) @ W.T, expected, atol=1e-12)
+    cut = jax.jit(lambda h: patches(h, kernel, padding))(h)
+    np.testing.assert_allclose(np.asarray(cut) @ W.T, expected, atol=1e-12)
 
 
 def test_pooling():
@@ -105,7 +103,8 @@ def test_the_one_layer_network_is_the_printed_one():
     for w, v in zip(W, V, strict=True):
         reached = np.array([sum(w[j] * x[(i + j) % d] for j in range(q)) for i in range(d)])
         expected += np.roll(v, -(q - 1) // 2) @ special.erf(reached / np.sqrt(q)) / np.sqrt(m * d)
-    np.testing.assert_allclose(net.end_to_end(params)(jnp.asarray(x[None])), [[expected]], atol=1e-13)
+    found = jax.jit(net.apply)(params, jnp.asarray(x[None]))
+    np.testing.assert_allclose(found, [[expected]], atol=1e-13)
 
 
 def test_st_vgg_is_the_described_one():
@@ -175,19 +174,21 @@ def test_taps_are_added_to_the_products():
     params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(3, 32)))
     taps = _taps(net, 3)
-    outputs, inputs = net.tapped(params, X, taps)
-    np.testing.assert_allclose(outputs, net.apply(params, X), atol=1e-14)
+    apply, with_taps = jax.jit(net.apply), jax.jit(net.tapped)
+    outputs, inputs = with_taps(params, X, taps)
+    np.testing.assert_allclose(outputs, apply(params, X), atol=1e-14)
     for layer, a in enumerate(inputs):
         W, b = params.layers[layer], params.biases[layer]
-        dW, db = jnp.cos(W), jnp.sin(1 + jnp.arange(b.shape[0], dtype=float))
-        change = net.rows(layer, a) @ jnp.concatenate([dW, db[:, None]], axis=1).T
+        dW, db = np.cos(W), np.sin(1.0 + np.arange(b.shape[0]))
+        rows = np.asarray(jax.jit(partial(net.rows, layer))(a))
+        change = jnp.asarray(rows @ np.concatenate([dW, db[:, None]], axis=1).T)
         assert change.shape == (3, *net.tap_shapes[layer])
         moved = params._replace(
             layers=tuple(V + dW if i == layer else V for i, V in enumerate(params.layers)),
             biases=tuple(c + db if i == layer else c for i, c in enumerate(params.biases)),
         )
-        tapped = net.tapped(params, X, [change if i == layer else t for i, t in enumerate(taps)])[0]
-        np.testing.assert_allclose(tapped, net.apply(moved, X), atol=1e-12)
+        tapped = with_taps(params, X, [change if i == layer else t for i, t in enumerate(taps)])[0]
+        np.testing.assert_allclose(tapped, apply(moved, X), atol=1e-12)
 
 
 def test_dropout_needs_a_key_and_is_unbiased():
@@ -239,13 +240,19 @@ def test_convolution_is_the_product_of_patches_forwards_and_backwards(kernel, pa
     monkeypatch.setattr(
         patches_module, "IN_CACHE", 2 * 5 * 4 * 2 * kernel[0] * kernel[1]
     )  # parts of two, one left over
-    keys = jax.random.split(jax.random.key(0), 3)
-    h, K = jax.random.normal(keys[0], (5, 5, 4, 2)), jax.random.normal(keys[1], (3, 2 * kernel[0] * kernel[1]))
-    g = jax.random.normal(keys[2], (5, 5, 4, 3))
-    naive, back = jax.vjp(lambda h, K: patches_module.patches(h, kernel, padding) @ K.T, h, K)
-    found, own_back = jax.vjp(lambda h, K: patches_module.convolve(h, K, kernel, padding), h, K)
-    np.testing.assert_allclose(found, naive, atol=1e-13)
-    for ours, theirs in zip(own_back(g), back(g), strict=True):
+    rng = np.random.default_rng(0)
+    h, K, g = rng.normal(size=(5, 5, 4, 2)), rng.normal(size=(3, 2 * prod(kernel))), rng.normal(size=(5, 5, 4, 3))
+
+    def both_ways(convolution):
+        def run(h, K, g):
+            value, back = jax.vjp(convolution, h, K)
+            return value, *back(g)
+
+        return jax.jit(run)(h, K, g)
+
+    naive = both_ways(lambda h, K: patches_module.patches(h, kernel, padding) @ K.T)
+    found = both_ways(lambda h, K: patches_module.convolve(h, K, kernel, padding))
+    for ours, theirs in zip(found, naive, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
@@ -253,5 +260,5 @@ def test_convolution_of_an_ensemble_and_its_second_derivative():
     h, K = jax.random.normal(jax.random.key(0), (3, 2, 4, 4, 1)), jax.random.normal(jax.random.key(1), (3, 2, 9))
     one = lambda h, K: jnp.sum(patches_module.convolve(h, K, (3, 3), "zero") ** 3)  # noqa: E731
     naive = lambda h, K: jnp.sum((patches_module.patches(h, (3, 3)) @ K.T) ** 3)  # noqa: E731
-    second = lambda f: jax.vmap(jax.jacrev(jax.grad(f, 1), 1))(h, K)  # noqa: E731
+    second = lambda f: jax.jit(jax.vmap(jax.jacrev(jax.grad(f, 1), 1)))(h, K)  # noqa: E731
     np.testing.assert_allclose(second(one), second(naive), rtol=1e-10, atol=1e-9)

@@ -61,7 +61,8 @@ def test_the_map_is_the_formula(net):
     net.check(params)
     X = rng.normal(size=(6, net.shape[1]))
     expected = np.array([written_out(net, params, x) for x in X])
-    np.testing.assert_allclose(net.end_to_end(params)(jnp.asarray(X)), expected, atol=1e-12)
+    found = jax.jit(lambda p, X: net.end_to_end(p)(X))(params, jnp.asarray(X))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
     assert net.shape == (net.widths[-1], net.widths[0])
 
 
@@ -69,9 +70,9 @@ def test_a_penultimate_layer_is_what_the_last_one_multiplies():
     net = MLP((3, 4, 5, 2), "tanh")
     params = la.starts.gaussian(net, KEY, deviation=1.0)
     X = jnp.asarray(np.random.default_rng(0).normal(size=(6, 3)))
-    features = net.penultimate(params, X)
+    features, outputs = jax.jit(lambda p, X: (net.penultimate(p, X), net.apply(p, X)))(params, X)
     assert features.shape == (6, 5)
-    np.testing.assert_allclose(features @ params.layers[-1].T / 5**0.5, net.apply(params, X), atol=1e-14)
+    np.testing.assert_allclose(np.asarray(features) @ np.asarray(params.layers[-1]).T / 5**0.5, outputs, atol=1e-14)
 
 
 def test_both_parameterisations_are_one_function_with_different_gradients():
@@ -79,9 +80,13 @@ def test_both_parameterisations_are_one_function_with_different_gradients():
     params = la.starts.gaussian(ntk, KEY, deviation=1.0)
     same = Affine(tuple(W / W.shape[1] ** 0.5 for W in params.layers))
     X = jnp.asarray(np.random.default_rng(0).normal(size=(5, 4)))
-    np.testing.assert_allclose(ntk.apply(params, X), standard.apply(same, X), atol=1e-14)
-    gradient = lambda net, p: jax.grad(lambda p: jnp.sum(net.apply(p, X)))(p).layers  # noqa: E731
-    for a, b in zip(gradient(ntk, params), gradient(standard, same), strict=True):
+
+    def outputs_and_gradients(net, params):
+        return jax.jit(lambda p: (net.apply(p, X), jax.grad(lambda p: jnp.sum(net.apply(p, X)))(p).layers))(params)
+
+    (ours, slopes), (theirs, other) = outputs_and_gradients(ntk, params), outputs_and_gradients(standard, same)
+    np.testing.assert_allclose(ours, theirs, atol=1e-14)
+    for a, b in zip(slopes, other, strict=True):
         np.testing.assert_allclose(a, b / a.shape[1] ** 0.5, atol=1e-14)
 
 
@@ -113,7 +118,8 @@ def test_dropout_is_unbiased_and_only_with_a_key():
     X = jnp.ones((1, 3))
     whole = net.apply(params, X)
     np.testing.assert_array_equal(whole, net.end_to_end(params)(X))
-    dropped = np.array(jax.vmap(lambda key: net.apply(params, X, key))(jax.random.split(KEY, 4000)))[:, 0, 0]
+    many = jax.jit(jax.vmap(lambda key: net.apply(params, X, key)))
+    dropped = np.array(many(jax.random.split(KEY, 4000)))[:, 0, 0]
     products = np.asarray(net.penultimate(params, X)[0] * params.layers[1][0])
     assert dropped.std() == pytest.approx(np.sqrt((products**2).sum()), rel=0.05)  # variance x²p/(1−p) at p = ½
     assert abs(dropped.mean() - float(whole[0, 0])) < 4 * dropped.std() / np.sqrt(4000)

@@ -18,10 +18,17 @@ def random_factors(model, seed):
     return tuple(jnp.asarray(rng.normal(size=shape)) for shape in model.parameter_shapes)
 
 
+CPS = [CP((3, 2), 1), CP((2, 1, 4), 3), CP((2, 3, 2, 4), 2), CP((2, 1, 3, 2, 2), 4), CP((1, 1), 2)]
+TREES = [TreeTensor((3, 2), 1), TreeTensor((2, 3, 1, 2), 2), TreeTensor((2,) * 8, 3), TreeTensor((3, 2), 3)]
+# A model is static: one program for each, whatever the seed.
+tensor = jax.jit(lambda model, factors: model.end_to_end(factors), static_argnums=0)
+norms_of = jax.jit(lambda model, factors: model.component_norms(factors), static_argnums=0)
+
+
 @settings(max_examples=15)
-@given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(1, 4), st.integers(0, 99))
-def test_cp_is_the_sum_of_outer_products(shape, components, seed):
-    model = CP(shape, components)
+@given(st.sampled_from(CPS), st.integers(0, 99))
+def test_cp_is_the_sum_of_outer_products(model, seed):
+    shape, components = model.shape, model.components
     factors = random_factors(model, seed)
     naive, norms = np.zeros(shape), []
     for r in range(components):
@@ -30,8 +37,8 @@ def test_cp_is_the_sum_of_outer_products(shape, components, seed):
             outer = np.multiply.outer(outer, np.asarray(factor)[:, r])
         naive += outer
         norms.append(np.linalg.norm(outer))
-    np.testing.assert_allclose(model.end_to_end(factors), naive, atol=1e-12)
-    np.testing.assert_allclose(model.component_norms(factors), sorted(norms, reverse=True), rtol=1e-12)
+    np.testing.assert_allclose(tensor(model, factors), naive, atol=1e-12)
+    np.testing.assert_allclose(norms_of(model, factors), sorted(norms, reverse=True), rtol=1e-12)
 
 
 def naive_tree(leaves, nodes):
@@ -47,14 +54,15 @@ def naive_tree(leaves, nodes):
 
 
 @settings(max_examples=12)
-@given(st.sampled_from([(3, 2), (2, 3, 1, 2), (2,) * 8]), st.integers(1, 3), st.integers(0, 99))
-def test_a_tree_is_joined_node_by_node(shape, width, seed):
-    model = TreeTensor(shape, width)
+@given(st.sampled_from(TREES), st.integers(0, 99))
+def test_a_tree_is_joined_node_by_node(model, seed):
+    shape, width = model.shape, model.width
     factors = random_factors(model, seed)
     naive = naive_tree(factors[: len(shape)], factors[len(shape) :])
-    np.testing.assert_allclose(model.end_to_end(factors), naive, atol=1e-12)
+    whole = tensor(model, factors)
+    np.testing.assert_allclose(whole, naive, atol=1e-12)
     # The hierarchical rank at the root is at most the number of components there.
-    values = matricisation_values(model.end_to_end(factors), range(len(shape) // 2))
+    values = matricisation_values(whole, range(len(shape) // 2))
     assert np.sum(np.asarray(values) > 1e-10 * values[0]) <= width
 
 
@@ -67,7 +75,7 @@ def test_component_norms_of_a_tree_are_products_of_their_weights():
         [norm(right[:, r]) * norm(w3[:, r]) * norm(w4[:, r]) for r in range(3)],
         [abs(root[0, r]) * norm(left[r]) * norm(right[r]) for r in range(3)],
     )
-    found = model.component_norms(random_factors(model, 1))
+    found = norms_of(model, random_factors(model, 1))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, sorted(other, reverse=True), rtol=1e-12)
 
@@ -85,14 +93,13 @@ def test_gradients_are_those_of_differences(model):
 
     truth, indices, problem = completion(model.shape, 7)
     factors = random_factors(model, 2)
-    value, gradient = value_and_gradient(model, problem, factors)
-    tensor = np.asarray(model.end_to_end(factors))
+    value, gradient = jax.jit(lambda p: value_and_gradient(model, problem, p))(factors)
     at = tuple(indices.T)
-    assert float(value) == pytest.approx(0.5 * np.mean((tensor[at] - truth[at]) ** 2))
+    assert float(value) == pytest.approx(0.5 * np.mean((np.asarray(tensor(model, factors))[at] - truth[at]) ** 2))
     flat, unravel = jax.flatten_util.ravel_pytree(factors)
-    loss = lambda x: float(problem.loss(model.end_to_end(unravel(x))))  # noqa: E731
+    losses = jax.jit(jax.vmap(lambda x: problem.loss(model.end_to_end(unravel(x)))))
     steps = 1e-6 * np.eye(flat.size)
-    differences = [(loss(flat + h) - loss(flat - h)) / 2e-6 for h in steps]
+    differences = (losses(np.asarray(flat) + steps) - losses(np.asarray(flat) - steps)) / 2e-6
     np.testing.assert_allclose(jax.flatten_util.ravel_pytree(gradient)[0], differences, atol=1e-7)
 
 
@@ -104,10 +111,15 @@ def test_component_norms_obey_the_law_of_the_paper(order):
     _, _, problem = completion(shape, 5)
     factors = la.starts.balanced_components(model, KEY, 0.3)
     np.testing.assert_allclose(model.component_norms(factors), [0.3], rtol=1e-12)
-    gradient = jax.grad(lambda w: problem.loss(model.end_to_end(w)))(factors)
-    rate = jax.jvp(model.component_norms, (factors,), (jax.tree.map(jnp.negative, gradient),))[1][0]
-    direction = model.end_to_end(factors) / 0.3
-    pull = -jnp.sum(problem.gradient(model.end_to_end(factors)) * direction)
+
+    @jax.jit
+    def rate_and_pull(factors):
+        gradient = jax.grad(lambda w: problem.loss(model.end_to_end(w)))(factors)
+        rate = jax.jvp(model.component_norms, (factors,), (jax.tree.map(jnp.negative, gradient),))[1][0]
+        direction = model.end_to_end(factors) / 0.3
+        return rate, -jnp.sum(problem.gradient(model.end_to_end(factors)) * direction)
+
+    rate, pull = rate_and_pull(factors)
     assert float(rate) == pytest.approx(float(order * 0.3 ** (2 - 2 / order) * pull), rel=1e-10)
 
 

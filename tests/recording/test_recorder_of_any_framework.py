@@ -88,6 +88,20 @@ def test_whole_numbers_stay_whole_and_half_precision_is_read():
     np.testing.assert_array_equal(recorder.recording.outputs[0], [[1, 1, 0], [0, 1, 1]])
 
 
+def test_a_model_with_a_dtype_is_no_array():
+    """As the layers of flax are."""
+
+    class Layer:
+        dtype = None
+
+        def __call__(self, x):
+            return x[:, :2]
+
+    recorder = Recorder(X)
+    recorder(Layer(), 0)
+    np.testing.assert_array_equal(recorder.recording.outputs[0], X[:, :2])
+
+
 def test_what_cannot_be_asked_is_refused():
     with pytest.raises(ValueError, match="probe_inputs must be given for a model to be asked"):
         Recorder()(lambda x: x, 0)

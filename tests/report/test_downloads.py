@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from lineament.evidence import figure as fig
-from lineament.report import downloads, style
-from lineament.report.embedding import embed
+from lineament.report import downloads, embedding, style
 
 
 def test_the_table_has_every_point_and_nothing_else():
@@ -28,7 +27,8 @@ def test_the_table_has_every_point_and_nothing_else():
 
 def test_a_drawing_becomes_a_file_of_its_own():
     panel = fig.Panel((fig.measured([1, 2], [3, 4]), fig.theory([1, 2], [3, 4])))
-    text = downloads.standalone(embed(fig.Figure((panel, panel), "caption"), "quick"))
+    figure = fig.Figure((panel, panel), "caption")  # two panels: a page has windows on them too
+    text = downloads.standalone(embedding.embed(figure, "quick"))
     root = ElementTree.fromstring(text)
     assert root.get("width").endswith("pt")
     assert "style" not in root.attrib

@@ -14,24 +14,28 @@ from lineament.theory import two_layer
 KEY = jax.random.key(3)
 
 
-@settings(max_examples=15)  # every shape compiles anew
-@given(st.integers(1, 6), st.integers(0, 4), st.integers(1, 4), st.floats(-6, 4))
-def test_the_posters_start_is_an_isometry_and_balanced_at_minus_two_gamma(inputs, extra, outputs, exponent):
-    net, gamma = la.models.DeepLinear((inputs, inputs + extra, outputs)), 10.0**exponent
+NETS = [la.models.DeepLinear(widths) for widths in ((1, 1, 1), (3, 3, 2), (2, 6, 4), (6, 8, 1))]  # each compiles anew
+
+
+@settings(max_examples=15)
+@given(st.sampled_from(NETS), st.floats(-6, 4))
+def test_the_posters_start_is_an_isometry_and_balanced_at_minus_two_gamma(net, exponent):
+    inputs, gamma = net.widths[0], 10.0**exponent
     layers = shaped(net, KEY, gamma)
     net.check(layers)
-    np.testing.assert_allclose(layers[0].T @ layers[0], 2 * gamma * np.eye(inputs), atol=1e-14 * gamma * inputs)
-    assert not np.any(layers[1])
+    first = np.asarray(layers[0])
+    np.testing.assert_allclose(first.T @ first, 2 * gamma * np.eye(inputs), atol=1e-14 * gamma * inputs)
+    assert not np.any(np.asarray(layers[1]))
     value, violation = two_layer.balance(*(np.asarray(W) for W in layers))
     assert value == pytest.approx(-2 * gamma, rel=1e-12)
     assert violation < 1e-14
 
 
 @settings(max_examples=15)
-@given(st.integers(1, 6), st.integers(0, 4), st.integers(0, 1000))
-def test_a_spectrum_is_that_of_the_first_layer(inputs, extra, seed):
-    spectrum = 10 ** np.random.default_rng(seed).uniform(-3, 2, inputs)
-    W = shaped(la.models.DeepLinear((inputs, inputs + extra, 2)), jax.random.key(seed), 0.3, spectrum)[0]
+@given(st.sampled_from(NETS), st.integers(0, 1000))
+def test_a_spectrum_is_that_of_the_first_layer(net, seed):
+    spectrum = 10 ** np.random.default_rng(seed).uniform(-3, 2, net.widths[0])
+    W = shaped(net, jax.random.key(seed), 0.3, spectrum)[0]
     values = np.linalg.svd(W, compute_uv=False) ** 2
     np.testing.assert_allclose(values, 0.6 * np.sort(spectrum)[::-1], rtol=1e-8)
 

@@ -1,5 +1,7 @@
 """One way to start for every model: laws from the layout, structures that fit, and refusals that name both."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,13 +29,12 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_general_starts_fit_every_model(model, dtype):
-    for start in (la.starts.he, la.starts.glorot, la.starts.torch_default):
-        parameters = start(model, 0, dtype=dtype)
+    starts = la.starts.he, la.starts.glorot, la.starts.torch_default, partial(la.starts.gaussian, deviation=0.5)
+    drawn = jax.jit(lambda key: [start(model, key, dtype=dtype) for start in starts])(jax.random.key(0))
+    for parameters in drawn:
         model.check(parameters)
         assert {leaf.dtype for leaf in jax.tree.leaves(parameters)} == {jnp.dtype(dtype)}
-    parameters = la.starts.gaussian(model, 0, deviation=0.5, dtype=dtype)
-    model.check(parameters)
-    model.end_to_end(parameters)
+    model.end_to_end(drawn[-1])
 
 
 WIDE = Conv((4, 4, 30), (40,), (300, 200), kernel=3, depth=2)  # dense layers (300, 160), (200, 300) and squares

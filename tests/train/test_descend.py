@@ -69,11 +69,16 @@ def test_descent_tends_to_flow_at_rate_one():
 @jax.numpy_dtype_promotion("standard")  # optax itself mixes integers with floats
 def test_any_optax_optimiser():
     run = la.descend(NET, PROBLEM, START, step_size=0.01, steps=20, optimiser=optax.adam, record=("end_to_end",))
-    state, layers = optax.adam(0.01).init(START), START
-    for _ in range(20):
+
+    @jax.jit
+    def step(layers, state):
         gradient = jax.grad(lambda layers: PROBLEM.loss(NET.end_to_end(layers)))(layers)
         updates, state = optax.adam(0.01).update(gradient, state)
-        layers = optax.apply_updates(layers, updates)
+        return optax.apply_updates(layers, updates), state
+
+    layers, state = START, optax.adam(0.01).init(START)
+    for _ in range(20):
+        layers, state = step(layers, state)
     np.testing.assert_allclose(run.end_to_end[-1], NET.end_to_end(layers), atol=1e-12)
 
 
@@ -198,7 +203,7 @@ def test_stacking_unlike_members_is_refused():
 
 
 def test_dropout_acts_in_every_step_and_not_in_records():
-    X, y = jax.random.normal(jax.random.key(0), (12, 5)), jnp.arange(12) % 3
+    X, y = jnp.asarray(rng.normal(size=(12, 5))), jnp.asarray(np.arange(12) % 3)
     net = la.models.MLP((5, 8, 3), "relu", "standard", dropout=0.5)
     problem, start = la.problems.CrossEntropy(X, y, 3), la.starts.he(net, jax.random.key(1), dtype=jnp.float64)
     key = jax.random.key(2)
@@ -208,11 +213,11 @@ def test_dropout_acts_in_every_step_and_not_in_records():
         scores = net.apply(params, X, jax.random.fold_in(jax.random.split(key)[1], s))
         return -jnp.mean(jax.nn.log_softmax(scores)[jnp.arange(12), y])
 
-    params, losses = start, [problem.loss(net.end_to_end(start))]
+    gradient, loss = jax.jit(jax.grad(dropped)), jax.jit(lambda p: problem.loss(net.end_to_end(p)))
+    params, losses = start, [loss(start)]
     for s in range(2):
-        gradient = jax.grad(dropped)(params, s)
-        params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient)
-        losses.append(problem.loss(net.end_to_end(params)))
+        params = jax.tree.map(lambda p, g: np.asarray(p) - 0.1 * np.asarray(g), params, gradient(params, s))
+        losses.append(loss(params))
     np.testing.assert_allclose(run.loss, losses, rtol=1e-12)
 
 

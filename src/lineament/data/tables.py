@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Chunk = tuple[NDArray[Any], NDArray[Any]]
 
 MOST_COLUMNS = 5000
-"""Columns of numbers, after words have become columns: their covariance must fit the memory."""
+"""Columns of numbers, after words have become columns; their covariance must fit the memory."""
 
 BUNDLED = {
     "breast-cancer": ("load_breast_cancer", True),

@@ -100,7 +100,7 @@ class Recorder(Keeper):
 
     def _ask(self, model: Any, parameters: Any) -> tuple[NDArray, Any]:
         """The outputs (example, output) and the parameters that were used."""
-        if hasattr(model, "dtype") or isinstance(model, list | tuple):
+        if (hasattr(model, "dtype") and hasattr(model, "shape")) or isinstance(model, list | tuple):
             return _rows(model), parameters
         if self._inputs is None:
             raise ValueError("probe_inputs must be given for a model to be asked; without them, give its outputs")

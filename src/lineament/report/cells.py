@@ -38,7 +38,7 @@ class Grid:
 
         for text in axes.texts:
             box = text.get_window_extent()
-            left, low, right, high = np.maximum(self.places(np.add([box.p0, box.p1], [[0.0], [CELL]])), 0).ravel()
+            left, low, right, high = np.maximum(self.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
             self.full[left:right, low:high] = True
 
     def places(self, at: np.ndarray) -> Boxes:

@@ -46,7 +46,10 @@ def prune(folder: Path, records: Iterable[Stored]) -> None:
 
 
 def standalone(drawing: str) -> str:
-    """A drawing that was made for a page as a file of its own: in plain colours, with a size, without its windows."""
+    """A drawing that was made for a page as a file of its own: in plain colours, with a size.
+
+    The first element is the whole drawing; those after it are windows on its panels, for narrow pages.
+    """
     colours = style.tokens(style.LIGHT)
     whole = drawing[drawing.index("<svg") : drawing.index("</svg>") + len("</svg>")]
     text = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], whole)

@@ -44,7 +44,8 @@ def points(store: Store, experiment: str) -> None:
 
 
 def _states(states: dict[str, int]) -> str:
-    return ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
+    """How many points ended how, always in the same order, whichever file is read first."""
+    return ", ".join(f"{states[state]} {state}" for state in STATES if state in states) or "none"
 
 
 def _print(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
