@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Cells = NDArray[np.bool_]
 Boxes = NDArray[np.int64]
 CELL = 3.0  # pixels
+FAR = 1e4  # pixels: what lies further outside need not be followed
 
 
 class Grid:
@@ -42,13 +43,12 @@ class Grid:
 
     def places(self, at: np.ndarray) -> Boxes:
         """The cells, by their numbers, of places in pixels."""
-        far = 4 * max(self.shape)  # beyond any panel: a diverged line is drawn to places that no whole number holds
-        return np.clip(np.floor((at - self.corner) / CELL), -far, far).astype(np.int64)
+        return np.floor((np.clip(at, -FAR, FAR) - self.corner) / CELL).astype(np.int64)
 
     def cells(self, at: np.ndarray) -> Cells:
         """The cells of places in pixels, as a mask, without those outside the panel or not finite."""
         mask = np.zeros(self.shape, bool)
-        at = at[np.isfinite(at).all(axis=1) & (np.abs(at) < 1e6).all(axis=1)]
+        at = at[np.isfinite(at).all(axis=1)]
         numbers = self.places(at)
         x, y = numbers[((numbers >= 0) & (numbers < self.shape)).all(axis=1)].T
         mask[x, y] = True
@@ -73,14 +73,14 @@ def pixels(line: "Line2D") -> np.ndarray:
     """The vertices of a line in pixels, NaN where they are not finite."""
     with np.errstate(all="ignore"):
         vertices = np.asarray(line.get_transform().transform(line.get_xydata()), float)
-    return np.where(np.isfinite(vertices), vertices, np.nan)
+    return np.clip(np.where(np.isfinite(vertices), vertices, np.nan), -FAR, FAR)
 
 
 def dense(vertices: np.ndarray) -> np.ndarray:
     """The vertices of a curve and places between them, less than a cell apart."""
     if len(vertices) < 2:
         return vertices
-    vertices = np.clip(vertices, -1e4, 1e4)  # what lies far outside need not be followed
+    vertices = np.clip(vertices, -FAR, FAR)
     steps = np.diff(vertices, axis=0)
     length = np.nan_to_num(np.abs(steps).max(axis=1))
     count = np.maximum(np.ceil(1.5 * length / CELL), 1).astype(int)
