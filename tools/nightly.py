@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -27,7 +28,7 @@ def main() -> None:
             results[f"Python {version}"] = "not on this machine"
             continue
         environment = install(python, version)
-        for flag, tests in (("1", ["tests"]), ("0", [*WITHOUT_JAX])):
+        for flag, tests in (("1", ("tests",)), ("0", WITHOUT_JAX)):
             name = f"Python {version}, newest versions, 64-bit flag {'on' if flag == '1' else 'off'}"
             results[name] = test(environment, tests, LINEAMENT_X64=flag)
     if shutil.which("nvidia-smi"):
@@ -50,7 +51,7 @@ def install(python: str, version: str) -> Path:
     return inside
 
 
-def test(python: Path, tests: list[str], **variables: str) -> str:
+def test(python: Path, tests: Sequence[str], **variables: str) -> str:
     """Run tests in an environment: "passed" or "failed"."""
     command = (python, "-m", "pytest", "-n", str(os.cpu_count() or 1), "--dist", "worksteal", "-rs", *tests)
     done = subprocess.run(command, env=os.environ | variables, check=False)
