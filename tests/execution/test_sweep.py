@@ -355,6 +355,37 @@ def test_a_task_that_ends_while_the_engine_is_closed_starts_no_process():
         other.submit(print)
 
 
+class Scheduler:
+    """Hands out jobs that are no futures, as submitit does; the second job is lost."""
+
+    class Job:
+        def __init__(self, number, task, *given):
+            self.number, self.run = number, lambda: task(*given)
+
+        def done(self):
+            return True
+
+        def result(self):
+            if self.number == 1:
+                raise OSError("the node is gone")
+            return self.run()
+
+    def __init__(self):
+        self.count = 0
+
+    def submit(self, task, *given):
+        self.count += 1
+        return self.Job(self.count - 1, task, *given)
+
+
+def test_a_scheduler_with_jobs_of_its_own_will_do(tmp_path):
+    scheduler = Scheduler()
+    found = la.sweep(trial, GRID, store=tmp_path, engine=scheduler, workers=1, progress=False)
+    assert (found["status"].sel(a=[0, 1, 2]) == "done").all()
+    assert (found["sum"].sel(a=2) == [2.5, 3.5]).all()
+    assert scheduler.count >= 2
+
+
 def test_engines_say_where_they_run():
     with engines.engine("local", 1) as on:
         assert on.words == "this process"

@@ -14,6 +14,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from . import worker
 
+POLL = 0.05  # seconds between two looks at jobs that do not tell when they are done
+JOBS = 32  # of a scheduler, at a time
 T = TypeVar("T")
 Given = TypeVar("Given", covariant=True)
 
@@ -113,6 +115,40 @@ class Processes(Executor):
                 process.terminate()
 
 
+class Polled(Executor):
+    """An executor whose jobs are no futures, such as submitit's: a thread asks them whether they are done."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.jobs: dict[Future, Any] = {}
+        self.closed = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Hand a task over."""
+        future: Future = Future()
+        self.jobs[future] = self.given.submit(fn, *args, **kwargs)
+        return future
+
+    def _watch(self) -> None:
+        while not self.closed.wait(POLL):
+            for future, job in list(self.jobs.items()):
+                try:
+                    if job.done():
+                        future.set_result(job.result())
+                except Exception as error:  # of the job or of the machinery around it: for the one who asked
+                    future.set_exception(error)
+                if future.done():
+                    del self.jobs[future]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop asking, and take back what is under way; the executor itself is its owner's."""
+        self.closed.set()
+        for job in list(self.jobs.values()):  # the thread may still take one out
+            if hasattr(job, "cancel"):
+                job.cancel()
+
+
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
     """A spawned process runs the user's script once more, which would sweep again, unless it does not know of it."""
@@ -130,7 +166,7 @@ def engine(given: Any, workers: int | None = None, *, whole_device: bool = False
 
     Args:
         given: "local" for processes of this machine; the address of a dask scheduler, such as "tcp://10.0.0.1:8786"; a
-            dask client or cluster; or an executor of `concurrent.futures`, which is left open.
+            dask client or cluster; an executor of `concurrent.futures`, or one of submitit, which is left open.
         workers: How many processes or tasks at a time (default: one for each GPU or core, or dask's own number).
         whole_device: Whether one task fills a device: then one process for each GPU, or this process alone.
     """
@@ -147,10 +183,13 @@ def engine(given: Any, workers: int | None = None, *, whole_device: bool = False
         yield Engine(given, count, False, type(given).__name__)
     elif isinstance(given, str) or hasattr(given, "scheduler_address") or hasattr(given, "get_executor"):
         yield from _dask(given, workers)
+    elif callable(getattr(given, "submit", None)):
+        with _closing(Polled(given)) as executor:
+            yield Engine(executor, workers or JOBS, False, type(given).__name__)
     else:
         raise ValueError(
             'engine must be "local", the address of a dask scheduler such as "tcp://10.0.0.1:8786", a dask client or '
-            f"cluster, or an executor of concurrent.futures; got {given!r}"
+            f"cluster, or an executor of concurrent.futures or submitit; got {given!r}"
         )
 
 
@@ -179,9 +218,9 @@ def _dask(given: Any, workers: int | None) -> Iterator[Engine]:
 
 
 @contextlib.contextmanager
-def _closing(executor: Executor) -> Iterator[None]:
+def _closing(executor: Executor) -> Iterator[Executor]:
     try:
-        yield
+        yield executor
     finally:
         executor.shutdown()
 
