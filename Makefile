@@ -8,7 +8,7 @@ SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
 TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test test-gpu test-frameworks unit changed mutants nightly atlas readme bench docs format lint types clean
+.PHONY: all test tests test-gpu test-frameworks unit conformance changed mutants nightly atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -16,19 +16,29 @@ $(SETUP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,torch]'
 	@touch $@
 
-# The documentation is built beside the tests: alone it would keep one core idle.
-test: lint types
-	$(MAKE) --no-print-directory -j2 unit docs
+# Types and documentation are checked beside the tests: alone each would keep one core idle.
+test: lint
+	$(MAKE) --no-print-directory -j2 tests types docs
+
+tests: unit
+	$(MAKE) --no-print-directory conformance
 
 # Two workers on two cores: threads of their own would only wait for each other. Tests compile far more than they compute, so the
 # compiler does not optimise, and fused loops are written the plain way, which takes it half the time.
-QUIET := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+XLA := --xla_cpu_multi_thread_eigen=false --xla_cpu_use_fusion_emitters=false
+QUIET := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="$(XLA) --xla_backend_optimization_level=0"
 PYTEST := $(QUIET) $(BIN)/pytest -n 2 --dist worksteal -rs
+CONFORMANCE := tests/claims/test_conformance.py
 
-# All tests, or those of some packages: `make unit PART="theory measure"`. A folder called torch would be found by `import torch`.
+# All tests but those that run every claim, or those of some packages: `make unit PART="theory measure"`. A folder called torch
+# would be found by `import torch`.
 unit: $(SETUP)
-	$(PYTEST) --durations=25 $(patsubst %,tests/%,$(patsubst torch,with_torch,$(PART)))
+	$(PYTEST) --durations=15 $(or $(patsubst %,tests/%,$(patsubst torch,with_torch,$(PART))),--ignore=$(CONFORMANCE))
+
+# Every claim at quick size. Claims compute more than other tests, so that a little optimisation pays: as the atlas has it.
+conformance: QUIET := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="$(XLA) --xla_backend_optimization_level=1"
+conformance: $(SETUP)
+	$(QUIET) $(BIN)/pytest -n 2 --dist worksteal --durations=15 $(CONFORMANCE)
 
 # The tests that what changed since a commit (SINCE=…) needs, found by their imports.
 SINCE ?= main
