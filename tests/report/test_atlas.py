@@ -210,6 +210,18 @@ def test_figures_and_their_data_can_be_saved(pages, folder):
     assert ("svg", "class", "thumb") in pages["index.html"].attributes
 
 
+def test_figures_are_drawn_by_several_processes(records, tmp_path, monkeypatch):
+    monkeypatch.setattr(drawings, "ENOUGH", 1)
+    drawings.draw_all(records, tmp_path, 2)
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.svg")}
+    assert len(drawn) == len({drawings._name(record.figure, record.size) for record in records if record.figure})
+    monkeypatch.setattr(drawings.engines, "Processes", None)
+    drawings.draw_all(records, tmp_path, 2)  # there is nothing left to draw
+    for record in records:
+        if record.figure:
+            assert drawings.picture(record, tmp_path) == drawn[drawings._name(record.figure, record.size)]
+
+
 def test_files_of_claims_that_are_gone_are_removed(records, tmp_path):
     atlas.write(tmp_path, records, {})
     atlas.write(tmp_path, records[:1], {})

@@ -25,6 +25,7 @@ def write(
     records: Iterable[Stored],
     claims: Mapping[str, Claim],
     failures: Iterable[Failure] = (),
+    workers: int | None = 1,
 ) -> Path:
     """Write the index, a page for each claim, the page of errata, and the explorer.
 
@@ -33,6 +34,7 @@ def write(
         records: Stored evidence, of any size, seed and origin.
         claims: The registered claims, in the order in which they are listed.
         failures: The claims that could not be run just now.
+        workers: How many processes draw figures.
 
     Returns:
         The path of the index.
@@ -40,8 +42,9 @@ def write(
     folder = Path(folder)
     drawn = files.writable(folder / "evidence" / "drawn")
     entries = gather(records, claims, failures)
-    _write_claims(folder, entries, drawn)
     shown = [run.shown for entry in entries for run in entry.runs.values()]
+    drawings.draw_all(shown, drawn, workers)
+    _write_claims(folder, entries, drawn)
     drawings.prune(drawn, shown)
     downloads.prune(folder, shown)
     corrected = [entry for entry in entries if entry.corrected]

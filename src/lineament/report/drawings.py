@@ -8,17 +8,32 @@ from pathlib import Path
 from markupsafe import Markup
 
 from lineament.evidence import Figure
-from lineament.execution import files
+from lineament.execution import engines, files
 from lineament.execution.fingerprint import digest
 from lineament.execution.store import Stored
 
 from . import cells, colours, draw, embedding, labels, legends, marks, style
+
+ENOUGH = 8  # figures that take longer to draw than a process takes to begin
 
 
 def draw_ahead(record: Stored, folder: Path) -> None:
     """Draw the figure of a run for its page, and keep the drawing in `<folder>/drawn` until the page is written."""
     if record.figure is not None:
         _drawn(record.figure, folder / "drawn", record.size)
+
+
+def draw_all(records: Iterable[Stored], folder: Path, workers: int | None = None) -> None:
+    """Draw the figures of these runs that are not drawn yet, several at a time where there are enough of them."""
+    missing = [
+        record
+        for record in records
+        if record.figure is not None and not (folder / _name(record.figure, record.size)).exists()
+    ]
+    workers = min(workers or engines.cores(), len(missing) // ENOUGH)
+    if workers > 1:
+        with engines.Processes(workers) as pool:
+            list(pool.map(picture, missing, [folder] * len(missing)))
 
 
 def picture(record: Stored, folder: Path) -> Markup:

@@ -68,7 +68,7 @@ def survey(
         records, unread = records + read, unread + problems
     failures = [outcome for outcome in outcomes.values() if isinstance(outcome, Failure)]
     listed = all_claims() | {claim.id: claim for claim in claims}  # those of a file are not registered
-    index = atlas.write(folder, records, listed, failures)
+    index = atlas.write(folder, records, listed, failures, workers)
     return Survey([outcomes[job.id] for job in jobs if job.id in outcomes], len(jobs), index, unread, interrupted)
 
 
