@@ -16,7 +16,8 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # Shapes and types that the packages of training promise are checked at every call, before anything of them is imported.
-CHECKED = [f"lineament.{package}" for package in ("core", "evidence", "problems", "models", "starts", "train")]
+# Evidence and theory take what NumPy calls `ArrayLike`, which has no place for a tuple when it is looked at at run time.
+CHECKED = [f"lineament.{package}" for package in ("core", "problems", "models", "starts", "train")]
 install_import_hook(CHECKED, "typechecked.check")
 
 # Compiling makes many objects that stay: looking through them for cycles again and again takes a tenth of the time.

@@ -1,5 +1,6 @@
 """Checks, and the verdict that follows from them."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ VOID = at_most("c", 0.0, 1.0, void="the peak is the last record")
     ("check", "passed"),
     [
         (at_most("gap", 1.0, 1.0), True),
+        (Check("gap", np.float64(0.5), high=1.0), True),
         (at_most("gap", 1.1, 1.0), False),
         (at_least("gap", 0.9, 1.0), False),
         (within("slope", 2.0, 1.9, 2.1), True),
@@ -24,7 +26,7 @@ VOID = at_most("c", 0.0, 1.0, void="the peak is the last record")
     ],
 )
 def test_a_check_passes_within_its_bars_and_never_on_nan(check, passed):
-    assert check.passed == passed
+    assert check.passed is passed
     assert check.name in str(check)
 
 

@@ -28,7 +28,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether the value lies in the interval and the run could tell."""
-        return not self.void and self.low <= self.value <= self.high
+        return not self.void and bool(self.low <= self.value <= self.high)
 
     @property
     def failed(self) -> bool:
