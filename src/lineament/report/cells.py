@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
+    from matplotlib.transforms import BboxBase
 
 Cells = NDArray[np.bool_]
 Boxes = NDArray[np.int64]
@@ -35,11 +36,13 @@ class Grid:
         for patch in axes.patches:  # bars: nothing may stand on them
             outline = patch.get_transform().transform(patch.get_path().vertices)
             self.full |= np.logical_or.accumulate(self.cells(dense(outline))[:, ::-1], axis=1)[:, ::-1]
-
         for text in axes.texts:
-            box = text.get_window_extent()
-            left, low, right, high = np.maximum(self.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
-            self.full[left:right, low:high] = True
+            self.full[self.under(text.get_window_extent())] = True
+
+    def under(self, box: "BboxBase") -> tuple[slice, slice]:
+        """The cells of the panel that a box in pixels touches."""
+        left, low, right, high = np.maximum(self.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
+        return slice(left, right), slice(low, high)
 
     def places(self, at: np.ndarray) -> Boxes:
         """The cells, by their numbers, of places in pixels."""

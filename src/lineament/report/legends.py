@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lineament.evidence.figure import Panel
 
 from . import labels, style
-from .cells import CELL, Grid
+from .cells import Grid
 from .style import Theme
 
 if TYPE_CHECKING:
@@ -65,9 +63,8 @@ def write_legend(axes: "Axes", panel: Panel, entries: dict[str, Any]) -> bool:
 
 def covers(axes: "Axes") -> bool:
     """Whether the legend of a panel lies on something that is drawn."""
-    grid, box = Grid(axes), axes.get_legend().get_window_extent()  # type: ignore[union-attr]
-    left, low, right, high = np.maximum(grid.places(np.array([box.p0, np.add(box.p1, CELL)])), 0).ravel()
-    return bool(grid.full[left:right, low:high].any())
+    grid, legend = Grid(axes), axes.get_legend()
+    return bool(legend is not None and grid.full[grid.under(legend.get_window_extent())].any())
 
 
 def _named(panel: Panel, *roles: str) -> set[str]:
