@@ -128,7 +128,8 @@ VALID: dict[str, dict] = {
     "large_steps.multiplier": {"ratio": 1.1, "depth": 2.0},
     "large_steps.two_cycle": {"ratio": 1.1, "depth": 2.0},
     "layer_descent.descend": {
-        "steps": [0.0, 3.0], "layers": [EYE, ONE], "gradient": gradient_at, "step_size": 0.1, "momentum": 0.5, "runs": 2,
+        "steps": [0.0, 3.0], "layers": [EYE, ONE], "gradient": gradient_at, "step_size": 0.1, "momentum": 0.5,
+        "weight_decay": 0.1, "runs": 2,
     },
     "layers.balanced": {"W": TARGET, "widths": (2, 2, 2)},
     "layers.product": {"layers": [EYE, ONE]},

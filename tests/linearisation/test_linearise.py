@@ -70,7 +70,7 @@ def test_a_batch_moves_what_it_moves_in_the_tangent(loss):
     found = made(loss, momentum=0.6, ridge=0.3, batch_size=5)
     X, _, Z, _ = task()
     at = np.array([0, 3, 17])
-    here, there = batches.spread(found.solution, found.y, found.y_test, at, 5, seed=4)
+    here, there = found.solution.spread(found.y_test, at, 5, seed=4)
     drawn = batches.draw(len(X), 5, 17, seed=4)
     assert drawn.shape == (17, batches.RUNS, 5)
     assert all(len(set(drawn[:4, run].ravel())) == 20 for run in range(batches.RUNS))  # an epoch sees each once

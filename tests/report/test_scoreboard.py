@@ -54,6 +54,11 @@ def test_cells_are_kept_and_not_run_again(folder, tmp_path):
     assert len(ran) == 6
 
 
+def test_columns_can_be_chosen_by_their_words(folder, tmp_path, capsys):
+    assert cli.main(["scoreboard", str(folder), "--only", "nonsense", "--out", str(tmp_path / "out")]) == 2
+    assert "--only" in capsys.readouterr().err
+
+
 def test_failures_are_cells_like_others(folder, tmp_path):
     def fails(table):
         raise ValueError("no")

@@ -22,7 +22,7 @@ def square(widths, rng):
     return lambda W, step: (W - T) @ S
 
 
-def by_definition(at, layers, gradient, eta, mu):
+def by_definition(at, layers, gradient, eta, mu, decay=0.0):
     """Steps by the derivative of the product in each layer, written out."""
     Ws, Vs, found = [W.copy() for W in layers], [np.zeros_like(W) for W in layers], []
     for step in range(max(at) + 1):
@@ -33,22 +33,23 @@ def by_definition(at, layers, gradient, eta, mu):
         for j, W in enumerate(Ws):
             after = product(Ws[j + 1 :]) if j + 1 < len(Ws) else np.eye(W.shape[0])
             before = product(Ws[:j]) if j else np.eye(W.shape[1])
-            slopes.append(after.T @ G @ before.T)
+            slopes.append(after.T @ G @ before.T + decay * W)
         Vs = [mu * V + slope for V, slope in zip(Vs, slopes, strict=True)]
         Ws = [W - eta * V for W, V in zip(Ws, Vs, strict=True)]
     return np.array(found)
 
 
 @given(
-    st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.floats(0, 0.9), st.integers(0, 99)
-)
+    st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.floats(0, 0.9), st.floats(0, 0.5),
+    st.integers(0, 99),
+)  # fmt: skip
 @settings(max_examples=25)
-def test_descent_is_that_of_the_definition(depth, inputs, outputs, hidden, mu, seed):
+def test_descent_is_that_of_the_definition(depth, inputs, outputs, hidden, mu, decay, seed):
     rng = np.random.default_rng(seed)
     widths = [inputs, *[hidden] * (depth - 1), outputs]
     layers, gradient, at = chain(widths, rng), square(widths, rng), [0, 1, 4, 9]
-    found = layer_descent.descend(at, layers, gradient, 0.01, mu)
-    np.testing.assert_allclose(found, by_definition(at, layers, gradient, 0.01, mu), rtol=1e-9, atol=1e-12)
+    found = layer_descent.descend(at, layers, gradient, 0.01, mu, decay)
+    np.testing.assert_allclose(found, by_definition(at, layers, gradient, 0.01, mu, decay), rtol=1e-9, atol=1e-12)
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 9), st.floats(0, 0.9), st.integers(0, 99))
@@ -59,8 +60,9 @@ def test_two_layers_are_narrowed_without_loss(inputs, outputs, hidden, mu, seed)
     layers, gradient, at = chain(widths, rng), square(widths, rng), [0, 5, 40]
     narrow = narrowing.narrowed(layers)
     assert narrow[0].shape[0] == min(hidden, inputs + outputs)
-    found = layer_descent.descend(at, narrow, gradient, 0.02, mu)
-    np.testing.assert_allclose(found, layer_descent.descend(at, layers, gradient, 0.02, mu), rtol=1e-7, atol=1e-9)
+    found = layer_descent.descend(at, narrow, gradient, 0.02, mu, 0.1)
+    whole = layer_descent.descend(at, layers, gradient, 0.02, mu, 0.1)
+    np.testing.assert_allclose(found, whole, rtol=1e-7, atol=1e-9)
 
 
 def test_deeper_networks_are_narrowed_better_with_every_order():

@@ -1,5 +1,7 @@
 """A PyTorch module, linearised: against the same network in JAX, and against its own training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -46,6 +48,21 @@ def test_both_frameworks_forecast_alike(loss):
     np.testing.assert_allclose(theirs.band.high, ours.band.high, rtol=1e-8)
     np.testing.assert_allclose(theirs.outputs(7)[1], ours.outputs(7)[1], atol=1e-10)
     np.testing.assert_allclose(theirs.answers(40), ours.answers(40), atol=1e-10)
+
+
+def test_both_frameworks_follow_a_network_alike():
+    net, start, module = both((4, 8, 2))
+    X, Y, Z, W = task()
+    settings = {"steps": 60, "momentum": 0.5, "weight_decay": 0.05, "batch_size": 8, "renew": 12}
+    ours = la.linearise(net, start, X, Y, Z, W, **settings)
+    theirs = linearise(module, *map(torch.from_numpy, (X, Y, Z, W)), **settings)
+    assert theirs.path.kernels == ours.path.kernels
+    np.testing.assert_allclose(theirs.curves.test_loss, ours.curves.test_loss, rtol=1e-7)
+    np.testing.assert_allclose(theirs.band.high, ours.band.high, rtol=1e-7)
+    np.testing.assert_allclose(theirs.error[0], ours.error[0], atol=1e-7)
+    for mine, other in zip(network_train._trained(replace(ours, batch_size=None)),
+                           network_train._stepped(replace(theirs, batch_size=None)), strict=True):  # fmt: skip
+        np.testing.assert_allclose(other, mine, atol=1e-9)
 
 
 def test_a_wide_module_is_trained_as_forecast():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .forecast_network import Init, Loss, Optimiser
-from .options import SeedOption, positive, refuse, whole, writable
+from .options import SeedOption, at_least_zero, positive, refuse, whole, writable
 
 if TYPE_CHECKING:
     from lineament.data.tables import Table
@@ -61,6 +61,18 @@ def forecast(
     batch: Annotated[
         int | None, typer.Option(parser=whole(1), metavar="B", help="Rows a step.", show_default="all")
     ] = None,
+    weight_decay: Annotated[
+        float, typer.Option(parser=at_least_zero, metavar="LAMBDA", help="Of the penalty (λ/2)‖θ‖², as in PyTorch.")
+    ] = 0.0,
+    renew: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole(0),
+            metavar="N",
+            help="Tangents beyond that of the start; 0 for that one alone.",
+            show_default="60",
+        ),
+    ] = None,
     loss: Annotated[
         Loss | None,
         typer.Option(
@@ -97,13 +109,16 @@ def forecast(
             data, target, use=used, drop=dropped, impute="median" if impute else None, classes=classes or None
         )
         row_by_row = init is not None or batch is not None or optimiser != "sgd" or loss == "cross-entropy"
+        row_by_row |= weight_decay > 0
         if network != "linear" or row_by_row:
             for option, given in (("--whiten", whiten), ("--more-rows", more_rows)):
                 if given:
                     refuse(option, "is for a linear network that starts balanced and sees all rows at every step")
             begins = None if init is None else str(init)
             own = {"width": width, "depth": depth, "start": begins, "start_scale": start}
-            own |= {"optimiser": str(optimiser), "batch_size": batch}
+            own |= {"optimiser": str(optimiser), "batch_size": batch, "weight_decay": weight_decay}
+            if renew is not None:
+                own["renew"] = renew
             own |= {"loss": None if loss is None else str(loss), "step_size": lr, "steps": steps or 1500}
             own |= {"classes": classes or None, "scale_target": scale_target, "seed": seed}
             named = {"target": target, "columns": ",".join(used) or None, "drop": ",".join(dropped) or None}
@@ -111,6 +126,7 @@ def forecast(
             if network == "linear":
                 named |= {"depth": depth, "start": start}
             named |= {"width": width, "init": init, "optimiser": optimiser, "batch": batch, "loss": loss, "lr": lr}
+            named |= {"weight-decay": weight_decay or None, "renew": renew}
             named |= {"steps": steps, "classes": classes, "train": train, "seed": seed}
             _network(table, network, own, train, out, as_json, data, named)
             return

@@ -52,6 +52,17 @@ def positive(given: str | float) -> float:
     return number
 
 
+def at_least_zero(given: str | float) -> float:
+    """Parse a number that is positive or zero."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise typer.BadParameter(f"{given!r} is not a number of at least 0")
+    return number
+
+
 class Seeds(NamedTuple):
     """Seeds, each once and in order."""
 

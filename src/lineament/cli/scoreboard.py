@@ -13,6 +13,10 @@ def scoreboard(
         Path | None,
         typer.Argument(metavar="FOLDER", help="A folder of tables.", show_default="the bundled data sets"),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORDS", help="Columns whose title holds these words, such as MLP.", show_default="all"),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where cells and page go.")] = Path("scoreboard"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what an earlier run has finished.")] = False,
 ) -> None:
@@ -25,14 +29,19 @@ def scoreboard(
         refuse("FOLDER", f"{str(folder)!r} is not a folder")
     writable("--out", out)
     from lineament.execution import worker
+    from lineament.forecasting.scoreboard import COLUMNS
     from lineament.report import scoreboard as board
+
+    columns = {title: column for title, column in COLUMNS.items() if not only or any(word in title for word in only)}
+    if not columns:
+        refuse("--only", f"{' '.join(only or [])!r} must be words of a column's title; there are {'; '.join(COLUMNS)}")
 
     sources = board.found(folder)
     if not sources:
         refuse("FOLDER", f"{str(folder)!r} holds no table")
     worker.prepare()
     try:
-        cells = board.run(sources, out, fresh=fresh, tell=typer.echo)
+        cells = board.run(sources, out, columns, fresh=fresh, tell=typer.echo)
     except KeyboardInterrupt:
         interrupted("finished cells are kept; give the same command to go on")
     typer.echo(board.write(cells, out))

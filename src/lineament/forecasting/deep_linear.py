@@ -9,9 +9,9 @@ the rows.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from lineament.core.arguments import Array, Layers
@@ -40,6 +40,7 @@ class LayerSolution:
         loss: which loss is trained.
         step_size: η.
         momentum: μ.
+        weight_decay: λ.
     """
 
     layers: Layers
@@ -49,6 +50,7 @@ class LayerSolution:
     loss: Loss
     step_size: float
     momentum: float
+    weight_decay: float = 0.0
     _kept: dict[int, Array] = field(default_factory=dict, repr=False)
 
     def maps(self, steps: Array) -> Array:
@@ -56,7 +58,7 @@ class LayerSolution:
         at, back = np.unique(steps.astype(np.int64), return_inverse=True)
         missing = [int(step) for step in at if int(step) not in self._kept]
         if missing:
-            found = layer_descent.descend(missing, self.layers, self.gradient(), self.step_size, self.momentum)
+            found = self._descend(missing, self.gradient())
             self._kept.update(zip(missing, found, strict=True))
         return np.array([self._kept[int(step)] for step in at])[back]
 
@@ -84,10 +86,14 @@ class LayerSolution:
             slope = (f if self.loss == "square" else softmax(f, axis=-1)) - y
             return np.swapaxes(slope, -1, -2) @ X / batch_size
 
-        runs = drawn.shape[1]
-        found = layer_descent.descend(at, self.layers, gradient, self.step_size, self.momentum, runs=runs)
+        found = self._descend(at, gradient, runs=drawn.shape[1])
         W = np.moveaxis(np.swapaxes(found, -1, -2), 1, 0)
         return losses.mean(self.loss, self.X @ W, self.y), losses.mean(self.loss, self.X_test @ W, y_test)
+
+    def _descend(self, at: ArrayLike, gradient: layer_descent.Gradient, runs: int | None = None) -> Array:
+        return layer_descent.descend(
+            at, self.layers, gradient, self.step_size, self.momentum, self.weight_decay, runs=runs
+        )
 
 
 def narrowest(layers: Layers, at: np.ndarray, solve: Callable[[Layers], LayerSolution]) -> tuple[LayerSolution, float]:
@@ -139,16 +145,6 @@ class DeepLinear(Linearised):
     def exact(self) -> bool:
         """Nothing is linearised."""
         return True
-
-    @cached_property
-    def band(self) -> Band | None:
-        """As of any network."""
-        if self.batch_size is None:
-            return None
-        assert self.y_test is not None
-        solution: Any = self.solution
-        here, there = solution.spread(self.y_test, self.at, self.batch_size, self.seed)
-        return Band(here.min(axis=0), here.max(axis=0), there.min(axis=0), there.max(axis=0))
 
     @cached_property
     def error_bar(self) -> Band:

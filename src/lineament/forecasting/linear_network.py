@@ -33,6 +33,7 @@ def deep_linear(
     loss: Loss,
     step_size: float | None,
     momentum: float,
+    weight_decay: float,
     batch_size: int | None,
     steps: int,
     seed: int,
@@ -47,6 +48,7 @@ def deep_linear(
 
     depth, steps = arguments.count("depth", depth, most=DEEPEST), arguments.count("steps", steps, most=MOST_STEPS)
     arguments.one_of("loss", loss, LOSSES)
+    decay = arguments.number("weight_decay", weight_decay, least=0)
     if batch_size is not None:
         batch_size = arguments.count("batch_size", batch_size, most=len(rows.X))
     if loss == "cross-entropy":
@@ -54,19 +56,19 @@ def deep_linear(
     model = models.DeepLinear((rows.X.shape[1], *[width] * (depth - 1), rows.y.shape[1]))
     parameters = begin(model, start, start_scale, seed)
     layers = tuple(np.asarray(W, np.float64) for W in parameters)
-    most = _largest_stable(rows, layers, momentum)
+    most = _largest_stable(rows, layers, momentum, decay)
     eta = CAREFUL * (1 - momentum) / (1 + momentum) * most if step_size is None else step_size
     eta = arguments.number("step_size", eta, above=0)
 
     def solve(narrow: Any) -> LayerSolution:
-        return LayerSolution(narrow, rows.X, rows.y, rows.X_test, loss, eta, momentum)
+        return LayerSolution(narrow, rows.X, rows.y, rows.X_test, loss, eta, momentum, decay)
 
     looked = np.unique(np.rint(np.geomspace(1, steps, 12)).astype(np.int64))
     solution: Any  # it has the outputs at any step, which is all that curves ask of a solution
     solution, gap = narrowest(layers, looked, solve)
     return DeepLinear(
         Tangents(model, parameters, 2**30), rows.X, rows.y, rows.X_test, rows.y_test, loss, rows.classes, eta, momentum,
-        0.0, batch_size, steps, "all", most, solution, _notices(solution, eta, most, loss), seed, None, gap,
+        0.0, decay, batch_size, steps, "all", most, solution, _notices(solution, eta, most, loss), seed, None, gap,
     )  # fmt: skip
 
 
@@ -84,13 +86,13 @@ def begin(model: Any, start: Start, start_scale: float, seed: int) -> Any:
     return {"glorot": starts.glorot, "he": starts.he, "torch": starts.torch_default}[start](model, seed)
 
 
-def _largest_stable(rows: Rows, layers: Any, momentum: float) -> float:
+def _largest_stable(rows: Rows, layers: Any, momentum: float, decay: float) -> float:
     """2(1 + μ)/λmax at the start, or at the balanced best map of square loss, whichever is sharper."""
     n = len(rows.X)
     sxx, syx, syy = rows.X.T @ rows.X / n, rows.y.T @ rows.X / n, rows.y.T @ rows.y / n
     task = from_covariances(sxx, syx, syy, whiten=False)
     sharpest = max(sharpness_of_layers(layers, sxx), sharpness(task.target, task.d, len(layers)))
-    return 2 * (1 + momentum) / sharpest
+    return 2 * (1 + momentum) / (sharpest + decay)
 
 
 def _notices(solution: LayerSolution, eta: float, most: float, loss: Loss) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from lineament.core import arguments
 from lineament.data import tables
-from lineament.linearisation import Linearised, Loss, linearise
+from lineament.linearisation import RENEWALS, Linearised, Loss, linearise
 
 from .linear_network import STARTS, STARTS_IN_WORDS, Start, begin, deep_linear
 from .network_shown import NetworkShown
@@ -69,9 +69,11 @@ def forecast_network(
     start_scale: float = 1e-3,
     optimiser: Literal["sgd", "momentum"] = "sgd",
     batch_size: int | None = None,
+    weight_decay: float = 0.0,
     loss: Loss | None = None,
     step_size: float | None = None,
     steps: int = 1500,
+    renew: int = RENEWALS,
     classes: bool | None = None,
     scale_target: bool = False,
     test_share: float = TEST_SHARE,
@@ -91,9 +93,11 @@ def forecast_network(
         start_scale: of a balanced start, all singular values of the product of the layers.
         optimiser: "sgd", or "momentum" of 0.9.
         batch_size: rows a step; by default all.
+        weight_decay: λ of the penalty (λ/2)‖θ‖², biases included, as PyTorch's SGD has it.
         loss: "cross-entropy" for classes and "square" for numbers by default.
         step_size: by default a tenth of the largest that is stable.
         steps: how far to look ahead.
+        renew: how many times the tangent of a network that is not linear may be renewed; 0 for that of the start alone.
         classes: take numbers as classes.
         scale_target: divide every target by its standard deviation.
         test_share: the share of rows that is kept for testing.
@@ -101,8 +105,8 @@ def forecast_network(
     """
     return forecast_network_table(
         tables.joined(X, y), network=network, width=width, depth=depth, start=start, start_scale=start_scale,
-        optimiser=optimiser, batch_size=batch_size, loss=loss, step_size=step_size, steps=steps, classes=classes,
-        scale_target=scale_target, test_share=test_share, seed=seed,
+        optimiser=optimiser, batch_size=batch_size, weight_decay=weight_decay, loss=loss, step_size=step_size,
+        steps=steps, renew=renew, classes=classes, scale_target=scale_target, test_share=test_share, seed=seed,
     )  # fmt: skip
 
 
@@ -116,9 +120,11 @@ def forecast_network_table(
     start_scale: float = 1e-3,
     optimiser: Literal["sgd", "momentum"] = "sgd",
     batch_size: int | None = None,
+    weight_decay: float = 0.0,
     loss: Loss | None = None,
     step_size: float | None = None,
     steps: int = 1500,
+    renew: int = RENEWALS,
     classes: bool | None = None,
     scale_target: bool = False,
     test_share: float = TEST_SHARE,
@@ -148,17 +154,17 @@ def forecast_network_table(
         raise ValueError("loss must be 'square' for a target of numbers; got 'cross-entropy'. Are they classes?")
     settings: dict[str, Any] = {
         "loss": loss, "step_size": step_size, "momentum": MOMENTUM if optimiser == "momentum" else 0.0,
-        "batch_size": batch_size, "steps": steps, "seed": seed,
+        "weight_decay": weight_decay, "batch_size": batch_size, "steps": steps, "seed": seed,
     }  # fmt: skip
     if own is not None:
-        made = own(rows, settings)
+        made = own(rows, settings | {"renew": renew})
         return NetworkForecast(table.name, rows, made, "the network's own")
     if network == "linear":
         made = deep_linear(rows, depth=depth, width=width, start=begins, start_scale=start_scale, **settings)
         words = STARTS_IN_WORDS.get(begins, f"balanced, singular values {start_scale:g}")
         return NetworkForecast(table.name, rows, made, words)
     model, parameters = _built(network, width, rows, begins, seed)
-    made = linearise(model, parameters, rows.X, rows.y, rows.X_test, rows.y_test, **settings)
+    made = linearise(model, parameters, rows.X, rows.y, rows.X_test, rows.y_test, renew=renew, **settings)
     return NetworkForecast(table.name, rows, made, STARTS_IN_WORDS[begins])
 
 

@@ -2,6 +2,7 @@
 
 import time as clock
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -147,11 +148,23 @@ def _trained(made: Linearised) -> tuple[Array, Array]:
     look = Record("outputs", seen, ("example", "output"))
     run = descend(
         model, problem, parameters, step_size=made.step_size, steps=made.steps, at=made.at, record=(look,),
-        momentum=made.momentum or None, batch_size=made.batch_size,
+        optimiser=_optimiser(made.momentum, made.weight_decay), batch_size=made.batch_size,
         key=None if made.batch_size is None else made.seed + 1, on_divergence="keep",
     )  # fmt: skip
     outputs = np.asarray(run.outputs.values, np.float64)
     return outputs[:, : len(made.y)], outputs[:, len(made.y) :]
+
+
+@cache  # one function for each pair of numbers, so that a second run finds its compiled program
+def _optimiser(momentum: float, weight_decay: float) -> Any:
+    """SGD as PyTorch has it: weight decay is part of the gradient."""
+    import optax
+
+    def sgd(step_size: Any) -> Any:
+        plain = optax.sgd(step_size, momentum=momentum or None)
+        return optax.chain(optax.add_decayed_weights(weight_decay), plain) if weight_decay else plain
+
+    return sgd
 
 
 def _stepped(made: Linearised) -> tuple[Array, Array]:
@@ -169,6 +182,8 @@ def _stepped(made: Linearised) -> tuple[Array, Array]:
             order = rng.permutation(n) if batch < n else np.arange(n)
         some, order = order[:batch], order[batch:]
         _, gradient = network.gradient(made.X[some], made.y[some], made.loss_name, change)
-        velocity = network.combine([made.momentum, 1.0], [velocity, gradient])
+        # Weight decay pulls at the parameters themselves, which are the start and how far they have moved.
+        decay = [made.weight_decay] * 2
+        velocity = network.combine([made.momentum, 1.0, *decay], [velocity, gradient, network.origin, change])
         change = network.combine([1.0, -made.step_size], [change, velocity])
     return np.stack(here), np.stack(there)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lineament.core.words import several
-from lineament.linearisation import words
+from lineament.linearisation import Renewed, words
 
 if TYPE_CHECKING:
     from .network import NetworkForecast
@@ -125,9 +125,11 @@ def settings(made: NetworkForecast) -> dict[str, object]:
         "loss": "½ mean‖f − y‖²" if lin.loss_name == "square" else "cross-entropy",
         "step size": lin.step_size,
         "momentum": lin.momentum,
+        "weight decay": lin.weight_decay,
         "batch": "all rows" if lin.batch_size is None else lin.batch_size,
         "steps": lin.steps,
         **kernel,
+        **({"tangents": lin.path.kernels} if isinstance(lin, Renewed) else {}),
         "seed": lin.seed,
     }
 

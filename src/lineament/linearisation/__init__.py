@@ -6,6 +6,7 @@ from .linearise import linearise
 from .linearised import Band, Curves, Linearised
 from .losses import LOSSES, Loss
 from .make import CAREFUL, make
+from .renewed import RENEWALS, TOLERANCE, Renewed
 from .safe import CAUTION, DEPARTED, Safety
 from .tangents import AbstractTangents
 
@@ -15,11 +16,14 @@ __all__ = [
     "CLOSE",
     "DEPARTED",
     "LOSSES",
+    "RENEWALS",
+    "TOLERANCE",
     "AbstractTangents",
     "Band",
     "Curves",
     "Linearised",
     "Loss",
+    "Renewed",
     "Safety",
     "batches",
     "linearise",

@@ -5,12 +5,11 @@ costs batch × n, and a whole run less than a second. What differs between order
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .losses import Loss
-from .solution import Solution
 from .tangents import Array
 
 RUNS = 8
@@ -26,25 +25,58 @@ def draw(n: int, batch_size: int, steps: int, seed: int) -> np.ndarray:
     return orders.reshape(RUNS, epochs * each, batch_size)[:, :steps].swapaxes(0, 1)
 
 
-def spread(solution: Solution, y: Array, y_test: Array | None, at: np.ndarray, batch_size: int, seed: int) -> Array:
-    """Training and test loss, (2, run, step), at the rising steps `at`; not-a-number without test targets."""
+class Points(NamedTuple):
+    """Training or test points, as the tangent sees them.
+
+    Attributes:
+        kernel: against the training points, as a matrix.
+        y: targets, (points, k).
+        source: what decay adds to every step, beyond `decay` times the outputs, (points, k).
+    """
+
+    kernel: np.ndarray
+    y: Array
+    source: Array
+
+
+class Moving(NamedTuple):
+    """Outputs of every run and their velocities, (run, points, k): on training points, then on test points."""
+
+    here: Any
+    here_velocity: Any
+    there: Any
+    there_velocity: Any
+
+
+def at_rest(here: Array, there: Array, runs: int = RUNS) -> Moving:
+    """Runs that begin with the same outputs, at rest."""
+    every = lambda part: np.broadcast_to(part, (runs, *part.shape))  # noqa: E731
+    return Moving(every(here), every(np.zeros_like(here)), every(there), every(np.zeros_like(there)))
+
+
+def carry(
+    state: Moving, training: Points, test: Points, numbers: tuple[float, float, float], loss: Loss, drawn: np.ndarray,
+    at: np.ndarray,
+) -> tuple[Moving, Array]:  # fmt: skip
+    """Train all runs for `at[-1]` steps: where they are then, and their losses at the steps `at`, (2, run, record).
+
+    Args:
+        state: where they begin.
+        training: the points that are trained on.
+        test: others; there may be none.
+        numbers: step size, momentum and decay.
+        loss: which loss is trained.
+        drawn: the batch of every step, (step, run, batch).
+        at: steps to record, rising.
+    """
     import jax
 
-    given = solution.given
-    steps = int(at[-1])
     with jax.enable_x64(True):
-        dtype = given.kernel.dtype
-        m = given.others if y_test is not None else 0
-        cross = given.cross if m else np.zeros((0, given.kernel.shape[1]), dtype)
-        test = np.zeros((0, given.outputs)) if y_test is None else y_test
-        begin = np.zeros((0, given.outputs)) if y_test is None else solution.start_test
-        assert cross is not None
-        arrays = [np.asarray(part, dtype) for part in (given.kernel, cross, y, test, solution.start, begin)]
-        numbers = np.array([solution.step_size, solution.momentum, solution.ridge / given.n], dtype)
+        dtype = training.kernel.dtype
+        typed: Any = jax.tree.map(lambda part: np.asarray(part, dtype), (state, training, test, tuple(numbers)))
         gaps = np.diff(at.astype(np.int64), prepend=0)
-        drawn = draw(given.n, batch_size, max(steps, 1), seed)
-        found = _program()(*arrays, numbers, gaps, drawn, solution.loss)
-    return np.asarray(found, np.float64).transpose(2, 1, 0)
+        end, found = _program()(*typed, gaps, drawn, loss)
+        return Moving(*(np.asarray(part) for part in end)), np.asarray(found, np.float64).transpose(2, 1, 0)
 
 
 @cache
@@ -52,42 +84,39 @@ def _program() -> Any:
     import jax
     import jax.numpy as jnp
 
-    def losses(loss: Loss, f: Any, y: Any) -> Any:
+    def mean(loss: Loss, f: Any, y: Any) -> Any:
         if loss == "square":
             return 0.5 * jnp.mean(jnp.sum((f - y) ** 2, axis=1))
         return jnp.mean(jax.nn.logsumexp(f, axis=1) - jnp.sum(f * y, axis=1))
 
-    def run(
-        K: Any, C: Any, y: Any, y_test: Any, f0: Any, t0: Any, numbers: Any, gaps: Any, drawn: Any, loss: Loss
-    ) -> Any:
-        eta, mu, decay = numbers[0], numbers[1], numbers[2]
-        n, k = y.shape
-        full = K.shape[0] != n
+    def run(state: Moving, training: Points, test: Points, numbers: Any, gaps: Any, drawn: Any, loss: Loss) -> Any:
+        eta, mu, decay = numbers
+        n, k = training.y.shape
+        full = training.kernel.shape[0] != n
 
         def moved(kernel: Any, batch: Any, slope: Any) -> Any:
             """What the slopes of a batch do to outputs whose kernel against the training points is given."""
             places = (batch[:, None] * k + jnp.arange(k)[None, :]).reshape(-1) if full else batch
             return (kernel[:, places] @ (slope.reshape(-1, 1) if full else slope)).reshape(-1, k)
 
-        def one(batch: Any, state: Any) -> Any:
+        def one(batch: Any, state: Moving) -> Moving:
             f, vf, t, vt = state
             some = f[batch]
-            slope = ((some if loss == "square" else jax.nn.softmax(some, axis=1)) - y[batch]) / batch.shape[0]
-            vf = mu * vf + moved(K, batch, slope) + decay * (f - f0)
-            vt = mu * vt + moved(C, batch, slope) + decay * (t - t0)
-            return f - eta * vf, vf, t - eta * vt, vt
+            slope = (some if loss == "square" else jax.nn.softmax(some, axis=1)) - training.y[batch]
+            slope = slope / batch.shape[0]
+            vf = mu * vf + moved(training.kernel, batch, slope) + decay * f + training.source
+            vt = mu * vt + moved(test.kernel, batch, slope) + decay * t + test.source
+            return Moving(f - eta * vf, vf, t - eta * vt, vt)
 
         def record(carried: Any, gap: Any) -> Any:
             done, state = carried
             step = lambda i, state: jax.vmap(one)(drawn[done + i], state)  # noqa: E731
             state = jax.lax.fori_loop(0, gap, step, state)
-            here = jax.vmap(lambda f: losses(loss, f, y))(state[0])
-            there = jax.vmap(lambda t: losses(loss, t, y_test))(state[2])
+            here = jax.vmap(lambda f: mean(loss, f, training.y))(state.here)
+            there = jax.vmap(lambda t: mean(loss, t, test.y))(state.there)
             return (done + gap, state), jnp.stack([here, there], axis=1)
 
-        runs = drawn.shape[1]
-        every = lambda part: jnp.broadcast_to(part, (runs, *part.shape))  # noqa: E731
-        begin = (every(f0), every(jnp.zeros_like(f0)), every(t0), every(jnp.zeros_like(t0)))
-        return jax.lax.scan(record, (jnp.zeros((), gaps.dtype), begin), gaps)[1]
+        (_, state), found = jax.lax.scan(record, (jnp.zeros((), gaps.dtype), state), gaps)
+        return state, found
 
-    return jax.jit(run, static_argnums=9)
+    return jax.jit(run, static_argnums=6)

@@ -52,6 +52,15 @@ class Tangents(AbstractTangents):
         """A weighted sum of trees."""
         return _combine(jnp.asarray(weights, self.dtype), list(changes))
 
+    def moved(self, change: Any) -> "Tangents":
+        """The same model elsewhere."""
+        return Tangents(self.model, self._at(change), self.memory)
+
+    @property
+    def origin(self) -> Any:
+        """The parameters."""
+        return self.parameters
+
     @property
     def size(self) -> int:
         """How many parameters there are."""

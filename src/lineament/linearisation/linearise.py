@@ -25,9 +25,11 @@ def linearise(
     step_size: float | None = None,
     momentum: float = 0.0,
     ridge: float = 0.0,
+    weight_decay: float = 0.0,
     batch_size: int | None = None,
     steps: int = 1500,
     kernel: Kernel | None = None,
+    renew: int = 0,
     memory: float = 2**30,
     seed: int = 0,
     progress: Progress | None = None,
@@ -49,10 +51,13 @@ def linearise(
         step_size: η of gradient descent; by default a tenth of the largest that is stable at the start.
         momentum: μ of heavy-ball momentum, as in optax and PyTorch.
         ridge: ρ ≥ 0, the penalty (ρ/2n)‖θ − θ₀‖² on the distance from the start.
+        weight_decay: λ ≥ 0, the penalty (λ/2)‖θ‖², as PyTorch's SGD has it.
         batch_size: examples a step; by default all. The forecast is the mean, with a band of what the order does.
         steps: how far curves are drawn.
         kernel: "all" for a kernel of every pair of outputs, "mean" for one that outputs share; by default "all" up to
             6000 examples × outputs.
+        renew: how many times the tangent may be renewed on the way; 0 for that of the start alone. Each costs a kernel. A
+            forecast with renewed tangents follows a network that learns features, and says when it can no longer.
         memory: about how many bytes to use beyond the kernel.
         seed: of the orders of the examples in batches.
         progress: called now and then with the share that is done, of the kernels and of looking for the safe step.
@@ -66,7 +71,8 @@ def linearise(
         raise ValueError(f"X_test must have rows of shape {rows.shape[1:]} as X has; got {test.shape[1:]}")
     return make(
         network, rows, y, test, y_test, loss=loss, step_size=step_size, momentum=momentum, ridge=ridge,
-        batch_size=batch_size, steps=steps, kernel=kernel, seed=seed, progress=progress,
+        weight_decay=weight_decay, batch_size=batch_size, steps=steps, kernel=kernel, renew=renew, seed=seed,
+        progress=progress,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import arguments
-from . import batches, error_bar, learnt, losses, safe
+from . import error_bar, learnt, losses, safe
 from .losses import Loss
 from .safe import Safety
 from .shown import Shown
@@ -51,6 +51,7 @@ class Linearised(Shown):
         step_size: η of gradient descent.
         momentum: μ.
         ridge: ρ, the penalty (ρ/2n)‖θ − θ₀‖².
+        weight_decay: λ, the penalty (λ/2)‖θ‖².
         batch_size: examples in a step; None for all.
         steps: how far curves are drawn.
         kernel: "all" where every output has its own kernel, "mean" where they share one.
@@ -71,6 +72,7 @@ class Linearised(Shown):
     step_size: float
     momentum: float
     ridge: float
+    weight_decay: float
     batch_size: int | None
     steps: int
     kernel: Kernel
@@ -130,7 +132,7 @@ class Linearised(Shown):
         """How far losses differ between orders of the examples in minibatches; None where all are taken at once."""
         if self.batch_size is None:
             return None
-        here, there = batches.spread(self.solution, self.y, self.y_test, self.at, self.batch_size, self.seed)
+        here, there = self.solution.spread(self.y_test, self.at, self.batch_size, self.seed)
         return Band(here.min(axis=0), here.max(axis=0), there.min(axis=0), there.max(axis=0))
 
     @cached_property

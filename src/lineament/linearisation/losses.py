@@ -22,7 +22,8 @@ def each(loss: Loss, f: Array, y: Array) -> Array:
 
 def mean(loss: Loss, f: Array, y: Array) -> Array:
     """The mean over examples, `(*any,)`."""
-    return each(loss, f, y).mean(axis=-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return each(loss, f, y).mean(axis=-1)
 
 
 def slope(loss: Loss, f: Array, y: Array) -> Array:

@@ -10,6 +10,7 @@ from ..theory.kernel_shapes import shapes
 from . import losses
 from .linearised import Linearised
 from .losses import Loss
+from .renewed import Renewed
 from .solution import Solution
 from .tangents import AbstractTangents, Array, Kernel, Progress
 
@@ -34,9 +35,11 @@ def make(
     step_size: float | None,
     momentum: float,
     ridge: float,
+    weight_decay: float,
     batch_size: int | None,
     steps: int,
     kernel: Kernel | None,
+    renew: int,
     seed: int,
     progress: Progress | None,
 ) -> Linearised:
@@ -45,6 +48,8 @@ def make(
     steps = arguments.count("steps", steps, most=10**9)
     mu = arguments.number("momentum", momentum, least=0, below=1)
     rho = arguments.number("ridge", ridge, least=0)
+    decay = arguments.number("weight_decay", weight_decay, least=0)
+    renewals = arguments.count("renew", renew, 0)
     n = len(X)
     if batch_size is not None:
         batch_size = arguments.count("batch_size", batch_size, most=n)
@@ -60,16 +65,24 @@ def make(
     kind: Kernel = kernel or ("all" if k == 1 or n * k <= MOST_ROWS else "mean")
     arguments.one_of("kernel", kind, ("all", "mean"))
     K, cross = _kernels(network, X, X_test, "mean" if k == 1 else kind, progress)
-    most = linearised.largest_step(K, mu, rho)
+    most = linearised.largest_step(K, mu, rho + n * decay)
     # With momentum, gradients are followed for 1/(1 − μ) steps each: the same pace asks for smaller ones.
     eta = CAREFUL * (1 - mu) / (1 + mu) * most if step_size is None else step_size
     eta = arguments.number("step_size", eta, above=0)
-    solution = Solution(shapes(K, targets, cross), loss, start, start_test, eta, mu, rho)
+    origin = _origin(network, X, X_test, start_test) if decay else None
+    solution = Solution(shapes(K, targets, cross), loss, start, start_test, eta, mu, rho, decay, origin)
     said = (*_notices(kind, k, n, eta, most, loss), *_far(start, targets, loss))
-    return Linearised(
-        network, X, targets, X_test, test, loss, classes, eta, mu, rho, batch_size, steps, kind, most, solution, said,
-        arguments.count("seed", seed, 0), progress,
+    fields = (
+        network, X, targets, X_test, test, loss, classes, eta, mu, rho, decay, batch_size, steps, kind, most, solution,
+        said, arguments.count("seed", seed, 0), progress,
     )  # fmt: skip
+    return Renewed(*fields, renewals) if renewals else Linearised(*fields)
+
+
+def _origin(network: AbstractTangents, X: Any, X_test: Any, start_test: Array) -> tuple[Array, Array]:
+    """What the parameters of the start are to the tangent, on training and test points."""
+    test = start_test if X_test is None else network.push_forward(X_test, network.origin)
+    return network.push_forward(X, network.origin), test
 
 
 def targets_of(name: str, y: Any, n: int, k: int, loss: Loss) -> tuple[Array, bool]:

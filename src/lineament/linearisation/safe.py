@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import losses
-from .response import Optimiser, Response, Stiff
+from .response import Response, Stiff
 from .solution import Solution
 from .tangents import AbstractTangents, Array, Progress
 
@@ -142,8 +142,8 @@ class _Walk:
     def __init__(self, network: AbstractTangents, solution: Solution, X: Any, y: Array) -> None:
         self.network, self.solution, self.X, self.y = network, solution, X, y
         n = len(y)
-        optimiser = Optimiser(solution.step_size, solution.momentum, solution.ridge / n)
-        self.optimiser, self.response = optimiser, Response(solution.given, solution.loss, optimiser)
+        self.optimiser = solution.optimiser
+        self.response = Response(solution.given, solution.loss, self.optimiser)
         self.step, self.stiff, self.stride = 0, self.response.begin, 1
         self.linear = losses.slope(solution.loss, solution.start, y) / n
         gradient = network.pull_back(X, self.linear)
@@ -170,7 +170,9 @@ class _Walk:
         )
         linear = w[0] * self.linear_sums[0] + w[1] * self.linear_sums[1]
         linear = linear + (w[2] + w[3] * (1 + ratio)) * self.linear - w[3] * ratio * self.linear_before
-        change = self.network.combine([1.0, -1.0], [self.network.pull_back(self.X, c + linear - e), gone])
+        pulled = self.network.pull_back(self.X, c + linear - e)
+        drift = float(solution.drift(at)[0])
+        change = self.network.combine([1.0, -1.0, drift], [pulled, gone, self.network.origin])
         outputs, gradient = self.network.gradient(self.X, self.y, solution.loss, change)
         held = _held(solution.loss, f, u)
         expected = (losses.slope(solution.loss, f, self.y) + held) / n

@@ -44,6 +44,15 @@ class AbstractTangents(abc.ABC):
     def combine(self, weights: Sequence[float], changes: Sequence[Any]) -> Any:
         """`Σ weight · change`."""
 
+    @abc.abstractmethod
+    def moved(self, change: Any) -> "AbstractTangents":
+        """The network at θ₀ + change."""
+
+    @property
+    @abc.abstractmethod
+    def origin(self) -> Any:
+        """θ₀ itself, as a change of parameters."""
+
     @property
     @abc.abstractmethod
     def size(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..core.words import several
+from .renewed import Renewed
 
 if TYPE_CHECKING:
     from .linearised import Linearised
@@ -43,6 +44,7 @@ def setting(made: Linearised) -> str:
     """The network, the data and the optimiser."""
     test = "" if made.X_test is None else f" and {several(len(made.X_test), 'test point')}"
     momentum = f", momentum {made.momentum:g}" if made.momentum else ""
+    momentum += f", weight decay {made.weight_decay:g}" if made.weight_decay else ""
     batch = "all examples at once" if made.batch_size is None else f"batches of {made.batch_size}"
     return (
         f"{made.network.name}, {count(made.network.size)} parameters; {count(len(made.y))} training examples{test}; "
@@ -86,12 +88,29 @@ def safe(made: Linearised) -> str:
     step = made.safe_step
     if made.exact:
         return _exact(made)
+    if isinstance(made, Renewed):
+        return _renewed(made)
     if math.isinf(step):
         return f"The forecast is safe over all {count(made.steps)} steps: losses stay within 10 % of it."
     beyond = "by then the network has begun to leave its linear regime"
     if not made.safety.finished:
         beyond = "beyond that it was not looked at, as the network moves too fast for large steps"
     return f"The forecast is safe until step {count(step)} (losses within 10 %); {beyond}."
+
+
+def _renewed(made: Renewed) -> str:
+    """How long a forecast with renewed tangents is safe, and how long one tangent would have been."""
+    alone, path = made.linear_until, made.path
+    one = f"The tangent of the start alone would do until step {count(alone)}"
+    if math.isinf(alone):
+        one = "The tangent of the start alone would do as well"
+    used = f"{one}; {path.kernels - 1} more {'was' if path.kernels == 2 else 'were'} computed on the way."
+    if math.isinf(made.safe_step):
+        return f"The forecast is safe over all {count(made.steps)} steps: losses stay within 10 % of it. {used}"
+    beyond = "by then its error may have grown beyond that"
+    if not path.finished:
+        beyond = f"{several(made.renewals, 'tangent')} did not suffice to go beyond step {count(path.followed)}"
+    return f"The forecast is safe until step {count(made.safe_step)} (losses within 10 %); {beyond}. {used}"
 
 
 def _exact(made: Linearised) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lineament.evidence.figure import Figure, Mark, Panel, band, bars, measured, points, reference, theory
-from lineament.linearisation import Linearised, words
+from lineament.linearisation import Linearised, Renewed, words
 
 Run = dict[str, np.ndarray]
 """Of a run to lay under a forecast: "step", "loss", and where they were measured "test_loss", "accuracy", …"""
@@ -52,7 +52,8 @@ def _loss(
     marks.append(band(step, below, above, "error bar", 2))
     marks.append(theory(step, loss, "forecast"))
     if len(made.safety.steps):
-        marks.append(points(made.safety.steps, carried, "looks at the network", role="theory"))
+        seen = "tangent renewed" if isinstance(made, Renewed) else "looks at the network"
+        marks.append(points(made.safety.steps, carried, seen, role="theory"))
     marks += _safe_line(made, low - air, high + air)
     label = "test loss" if name == "test_loss" else "training loss"
     return Panel(tuple(marks), "step", label, title, x_scale="log", y_limits=(low - air, high + air))

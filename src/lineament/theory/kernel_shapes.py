@@ -56,7 +56,7 @@ class Shapes:
 def shapes(kernel: Any, y: Any, cross: Any = None) -> Shapes:
     """Check a kernel, targets and a kernel of other points, and bring them into matrix form."""
     K = _kernel("kernel", kernel)
-    matrix, n = matrix_of(K)
+    whole, n = matrix_of(K)
     targets = arguments.labels("y", y, n)
     k = 1 if targets.ndim == 1 else targets.shape[1]
     _refuse_outputs("kernel", K, k)
@@ -71,9 +71,9 @@ def shapes(kernel: Any, y: Any, cross: Any = None) -> Shapes:
     return Shapes(
         n,
         k,
-        matrix,
+        whole,
         table.reshape(-1, 1) if full else table,
-        None if other is None else _matrix(other),
+        None if other is None else matrix(other),
         targets.ndim == 1,
     )
 
@@ -83,9 +83,9 @@ def matrix_of(kernel: Any) -> tuple[np.ndarray, int]:
     K = _kernel("kernel", kernel)
     if K.shape[0] != K.shape[1] or (K.ndim == 4 and K.shape[2] != K.shape[3]):
         raise ValueError(f"kernel must be of shape (n, n) or (n, n, k, k); got shape {K.shape}")
-    matrix = _matrix(K)
-    _refuse_asymmetric(matrix)
-    return matrix, len(K)
+    table = matrix(K)
+    _refuse_asymmetric(table)
+    return table, len(K)
 
 
 def _kernel(name: str, value: Any) -> np.ndarray:
@@ -105,7 +105,8 @@ def _refuse_outputs(name: str, K: np.ndarray, k: int) -> None:
         raise ValueError(f"{name} must be of shape (…, {k}, {k}) for targets of {k} output(s); got shape {K.shape}")
 
 
-def _matrix(K: np.ndarray) -> np.ndarray:
+def matrix(K: np.ndarray) -> np.ndarray:
+    """A kernel (m, n, k, k) as a matrix of outputs by outputs, (mk, nk); one that is a matrix as it is."""
     if K.ndim == 2:
         return K
     m, n, k, _ = K.shape

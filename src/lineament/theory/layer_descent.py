@@ -1,11 +1,11 @@
 r"""Gradient descent on the layers of a linear network as a recursion of small matrices, from any start.
 
-.. math:: V_j \leftarrow μ V_j + L_j^\top\,\nabla\ell(W)\,R_j^\top, \qquad W_j \leftarrow W_j - η V_j,
+.. math:: V_j \leftarrow μ V_j + L_j^\top\,\nabla\ell(W)\,R_j^\top + λ W_j, \qquad W_j \leftarrow W_j - η V_j,
 
-with L_j the product of the layers after W_j and R_j of those before. The loss enters through its gradient over the map
-alone, so that square loss, cross-entropy and the gradient of a batch are all the same to it. Step size and momentum
-are those of the training, not of a flow. With :func:`lineament.theory.narrowing.narrowed` layers a step costs what the
-narrow network does.
+with L_j the product of the layers after W_j, R_j of those before, and λ weight decay. The loss enters through its
+gradient over the map alone, so that square loss, cross-entropy and the gradient of a batch are all the same to it. Step
+size and momentum are those of the training, not of a flow. With :func:`lineament.theory.narrowing.narrowed` layers a
+step costs what the narrow network does.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +30,7 @@ def descend(
     gradient: Gradient,
     step_size: float,
     momentum: float = 0.0,
+    weight_decay: float = 0.0,
     *,
     runs: SupportsIndex | None = None,
 ) -> Array:
@@ -41,6 +42,7 @@ def descend(
         gradient: ∇ℓ as a function of the map and of the step, which a batch may depend on.
         step_size: η > 0.
         momentum: μ of heavy-ball momentum, V ← μV + ∇, W ← W − ηV, in [0, 1).
+        weight_decay: λ ≥ 0, the penalty (λ/2) Σ‖W_j‖².
         runs: so many runs from the same start at once; the gradient then takes maps (run, outputs, inputs).
 
     Returns:
@@ -52,6 +54,7 @@ def descend(
         raise ValueError("steps must be whole numbers; got fractions of steps")
     eta = arguments.number("step_size", step_size, above=0)
     mu = arguments.number("momentum", momentum, least=0, below=1)
+    decay = arguments.number("weight_decay", weight_decay, least=0)
     arguments.function("gradient", gradient)
     lead = () if runs is None else (arguments.count("runs", runs),)
     now = [np.broadcast_to(W, (*lead, *W.shape)).copy() for W in Ws]
@@ -67,6 +70,7 @@ def descend(
                     slope = G if L is None else np.swapaxes(L, -1, -2) @ G
                     V *= mu
                     V += slope if R is None else slope @ np.swapaxes(R, -1, -2)
+                    V += decay * now[j]
                     now[j] = now[j] - eta * V  # a new array: the products still hold the old one
                 before, after = _products(now)
             done = wanted

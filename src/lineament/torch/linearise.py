@@ -31,9 +31,11 @@ def linearise(
     step_size: float | None = None,
     momentum: float = 0.0,
     ridge: float = 0.0,
+    weight_decay: float = 0.0,
     batch_size: int | None = None,
     steps: int = 1500,
     kernel: Kernel | None = None,
+    renew: int = 0,
     memory: float = 2**27,
     seed: int = 0,
     progress: Progress | None = None,
@@ -55,9 +57,11 @@ def linearise(
         step_size: η; by default a tenth of the largest that is stable at the start.
         momentum: μ.
         ridge: ρ ≥ 0, the penalty (ρ/2n)‖θ − θ₀‖² on the distance from the start.
+        weight_decay: λ ≥ 0, the penalty (λ/2)‖θ‖², as PyTorch's SGD has it.
         batch_size: examples a step; by default all.
         steps: how far curves are drawn.
         kernel: "all" or "mean", by the number of examples times outputs if not given.
+        renew: how many times the tangent may be renewed on the way.
         memory: about how many bytes to use beyond the kernel.
         seed: of the orders of the examples in batches.
         progress: called now and then with the share that is done.
@@ -69,7 +73,8 @@ def linearise(
     network = Tangents(module, arguments.number("memory", memory, above=0))
     return make(
         network, X, _numpy(y), X_test, None if y_test is None else _numpy(y_test), loss=loss, step_size=step_size,
-        momentum=momentum, ridge=ridge, batch_size=batch_size, steps=steps, kernel=kernel, seed=seed, progress=progress,
+        momentum=momentum, ridge=ridge, weight_decay=weight_decay, batch_size=batch_size, steps=steps, kernel=kernel,
+        renew=renew, seed=seed, progress=progress,
     )  # fmt: skip
 
 
@@ -123,6 +128,20 @@ class Tangents(AbstractTangents):
         """A weighted sum."""
         pairs = list(zip(weights, changes, strict=True))
         return {name: sum(float(w) * change[name] for w, change in pairs) for name in self.start}  # type: ignore[misc]
+
+    def moved(self, change: Change) -> "Tangents":
+        """A copy of the module elsewhere."""
+        found = Tangents(self.module, self.memory)
+        for name, parameter in found.module.named_parameters():
+            if name in change:
+                parameter.data = self.start[name] + change[name]
+                found.start[name] = parameter.detach().clone()
+        return found
+
+    @property
+    def origin(self) -> Change:
+        """The parameters that move."""
+        return self.start
 
     @property
     def size(self) -> int:
