@@ -50,6 +50,23 @@ def test_a_table_in_the_terminal(run):
     assert "covariance of full rank  yes" in out
 
 
+def test_tangents_and_weight_decay_are_options_of_a_network(run):
+    settings = ("good.csv", "--network", "mlp", "--width", "8", "--steps", "20", "--weight-decay", "0.1")
+    code, out, _ = run(*settings, "--renew", "7", "--out", ".", "--json")
+    told = json.loads(out)
+    assert (code, told["weight decay"]) == (0, 0.1)
+    assert 1 < told["tangents"] <= 8
+    assert "tangents" not in json.loads(run(*settings, "--renew", "0", "--json")[1])
+    with open("forecast.html", encoding="utf-8") as page:
+        assert "--weight-decay 0.1 --renew 7" in page.read()
+    linear = json.loads(run("good.csv", "--weight-decay", "0.1", "--steps", "20", "--json")[1])
+    assert linear["weight decay"] == 0.1
+    for wrong in (("--weight-decay", "-1"), ("--renew", "x"), ("--renew", "3")):
+        code, _, err = run("good.csv", *wrong)
+        assert code == 2
+        assert wrong[0] in err
+
+
 def test_more_rows_are_told_in_the_terminal_in_json_and_on_the_page(run, tmp_path):
     code, out, err = run("good.csv", "--more-rows", "--out", ".")
     assert (code, err) == (0, "")

@@ -91,7 +91,7 @@ def forecast(
 
     By default the network is deep, linear, balanced, and trained on all rows at once: its components, and when each is
     learnt. With --init, --batch, --optimiser momentum or --loss cross-entropy a linear network is followed row by row.
-    With --network mlp it is an ordinary one, linearised at its start. Both tell the test curve on rows kept aside, the
+    With --network mlp it is an ordinary one, linearised on its way. Both tell the test curve on rows kept aside, the
     answers, the rows that come late, and the step until which all that is safe.
 
     Features are centred and standardised, targets centred. Words as targets name classes; columns of words become one
@@ -110,6 +110,8 @@ def forecast(
         )
         row_by_row = init is not None or batch is not None or optimiser != "sgd" or loss == "cross-entropy"
         row_by_row |= weight_decay > 0
+        if renew is not None and network == "linear":
+            refuse("--renew", "is for a network that is not linear: a linear one is followed without a tangent")
         if network != "linear" or row_by_row:
             for option, given in (("--whiten", whiten), ("--more-rows", more_rows)):
                 if given:

@@ -51,6 +51,10 @@ def _loss(
     below, above = (np.clip(part[shown], low - air, high + air) for part in spread)
     marks.append(band(step, below, above, "error bar", 2))
     marks.append(theory(step, loss, "forecast"))
+    if isinstance(made, Renewed) and np.isfinite(made.linear_until):
+        alone = getattr(made.tangent.curves, name)[shown]
+        inside = (alone >= low - air) & (alone <= high + air)
+        marks.append(reference(step[inside], alone[inside], "first tangent alone"))
     if len(made.safety.steps):
         seen = "tangent renewed" if isinstance(made, Renewed) else "looks at the network"
         marks.append(points(made.safety.steps, carried, seen, role="theory"))
