@@ -103,7 +103,7 @@ GROUPS = (
         "linearisation",
         "Forecasts for a network",
         "A network of one's own, forecast from its start, and the step until which that is safe.",
-        "linearisation.linearise linearisation.linearised linearisation.renewed linearisation.path linearisation.safe linearisation.losses "
+        "linearisation.linearise linearisation.linearised linearisation.renewed linearisation.path linearisation.strides linearisation.safe linearisation.losses "
         "linearisation.batches linearisation.make linearisation.tangents torch.linearise",
     ),
     _group(

@@ -11,7 +11,7 @@ import lineament as la
 from lineament.forecasting import network_train
 from lineament.forecasting.network import NetworkForecast
 from lineament.linearisation import CAUTION, DEPARTED, TOLERANCE, losses
-from lineament.linearisation.path import Tangent, begin, stride
+from lineament.linearisation.strides import Tangent, begin, stride
 
 
 def task(seed=0, n=20, m=8, d=3, k=2):

@@ -16,8 +16,9 @@ import numpy as np
 from ..core import arguments
 from . import batches
 from .linearised import Band, Linearised
-from .path import Path, Place, Tangent, Training, begin, follow, retrace
+from .path import Path, follow, retrace
 from .safe import CAUTION, DEPARTED, Safety, departure, first_departure
+from .strides import Place, Tangent, Training, begin
 from .tangents import Array
 
 TOLERANCE = 0.02
