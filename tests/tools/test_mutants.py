@@ -1,9 +1,12 @@
 """Mutants are small, one at a time, and known by what they change."""
 
 import ast
+from pathlib import Path
 
 import pytest
+from tools.mutants import campaign
 from tools.mutants.campaign import Trial, equivalent
+from tools.mutants.lines import IMPORTED, Ran, Tracer, chosen
 from tools.mutants.operators import Mutant, mutants, mutated
 from tools.mutants.table import page
 from tools.mutants.trial import Verdict
@@ -74,6 +77,51 @@ def test_keys_are_different_and_do_not_depend_on_the_line():
     assert len(set(keys)) == len(keys)
     assert [mutant.key for mutant in mutants("\n\n# moved\n" + SOURCE, "m")] == keys
     assert not set(keys) & {mutant.key for mutant in mutants(SOURCE, "another")}
+
+
+def test_a_mutant_knows_the_lines_of_its_statement_and_no_others():
+    lines = {(mutant.kind, mutant.before): mutant.lines for mutant in mutants(SOURCE, "m")}
+    assert lines["comparison", "n > 2"] == range(10, 11)
+    assert lines["sign", "-x"] == range(11, 12)
+    several = "def f(x):\n    return (\n        1 +\n        x\n    )\n"
+    assert {mutant.lines for mutant in mutants(several, "m")} == {range(2, 6)}
+
+
+def test_a_larger_sample_holds_the_smaller_and_an_equivalent_mutant_leaves_the_others(monkeypatch):
+    few, many = (campaign.sample(["evidence"], count, seed=3) for count in (5, 9))
+    assert many[:5] == few
+    assert campaign.sample(["evidence"], 5, seed=4) != few
+    monkeypatch.setattr(campaign, "equivalent", lambda: {few[0][1].key: "changes nothing"})
+    assert campaign.sample(["evidence"], 8, seed=3) == many[1:]
+
+
+def test_lines_are_those_that_run_below_the_folder(tmp_path):
+    tracer = Tracer(tmp_path, tmp_path / "out.json")
+    inside, outside = {}, {}
+    code = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+    exec(compile(code, f"{tmp_path}/src/a.py", "exec"), inside)
+    exec(compile(code, "/elsewhere/b.py", "exec"), outside)
+    tracer._trace(True)
+    inside["f"](0)
+    outside["f"](0)
+    tracer._trace(False)
+    inside["f"](1)
+    assert tracer.seen == {"src/a.py": {2, 4}}
+
+
+def test_the_quickest_tests_that_run_a_line_come_first_and_files_that_never_do_are_left_out():
+    path = Path("src/a.py")
+    here, there, nowhere = (
+        lambda seconds, n=n: Ran(seconds, True, {"src/a.py": frozenset(n)}) for n in ({2}, {5}, ())
+    )
+    files = [
+        {IMPORTED: nowhere(0), "slow": here(3), "quick": here(1), "idle": there(0)},
+        {IMPORTED: nowhere(0), "elsewhere": there(0)},
+        {IMPORTED: here(0), "other": Ran(0, True, {}), "after": there(2)},
+    ]
+    assert chosen(files, path, range(2, 4)).tests == ["quick", "after", "slow", "idle", "other"]
+    assert chosen(files, path, range(2, 4)).seconds == 6
+    assert chosen(files, path, range(7, 9)).tests == []
 
 
 def test_equivalent_mutants_have_their_reason():
