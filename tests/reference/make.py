@@ -2,11 +2,11 @@
 
 import sys
 
+import definitions
 import dynamics
-import statics
 import tables
 
-TABLES = dynamics.TABLES | statics.TABLES
+TABLES = dynamics.TABLES | definitions.TABLES
 
 
 def main() -> None:

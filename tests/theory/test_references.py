@@ -65,7 +65,7 @@ def test_values_in_many_digits(name):
 def test_tables_are_what_the_script_writes(monkeypatch, tmp_path):
     """A table that is quick to compute is written again, byte by byte; every other one belongs to the script."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    for name in ("make", "tables", "dynamics", "statics"):
+    for name in ("make", "tables", "dynamics", "definitions"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     make, tables = importlib.import_module("make"), importlib.import_module("tables")
     assert set(make.TABLES) == set(TABLES)

@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
+
+from ..exercise import distances
 
 KEPT = Path("build/mutants")
 IMPORTED = "imported"
@@ -93,19 +94,15 @@ class Tracer:
         self.out.write_text(json.dumps(self.tests))
 
 
-@cache
-def _package() -> str:
-    """A digest of the package and of what tests share."""
-    shared = [path for path in Path("tests").rglob("*.py") if not path.name.startswith("test_")]
-    digest = hashlib.sha256()
-    for path in sorted([*Path("src").rglob("*.py"), *shared]):
-        digest.update(f"{path}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def kept(test: str) -> Path:
-    """Where the lines of a test file are kept, as long as neither it nor the package changes."""
-    return KEPT / f"{hashlib.sha256(_package().encode() + Path(test).read_bytes()).hexdigest()[:24]}.json"
+    """Where the lines of a test file are kept, as long as neither it, nor what it shares, nor what it reaches changes."""
+    shared = {path for folder in (Path("tests"), Path(test).parent) for path in folder.glob("*.py")}
+    paths = [Path(test), *sorted(path for path in shared if not path.name.startswith("test_"))]
+    for module in sorted(distances(Path(test))):
+        stem = Path("src", *module.split("."))
+        paths += [path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.exists()]
+    digest = hashlib.sha256(b"".join(f"{path}\0".encode() + path.read_bytes() for path in paths))
+    return KEPT / f"{digest.hexdigest()[:24]}.json"
 
 
 def read(test: str) -> dict[str, Ran]:
