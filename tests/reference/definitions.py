@@ -40,6 +40,42 @@ def piecewise_dual(left: Any, right: Any, p: Any, q: Any, c: Any) -> Any:
     return value, slope
 
 
+def tanh_dual(p: Any, q: Any, c: Any) -> Any:
+    """Both expectations by the trapezoidal rule in two dimensions, whose error falls as e^{−π²/(h√p)} for this φ."""
+    s, t, rho = mp.sqrt(p), mp.sqrt(q), c / mp.sqrt(p * q)
+    h, reach = mp.mpf("0.125") / max(s, t, 1), 11
+    nodes = [h * k for k in range(-int(reach / h), int(reach / h) + 1)]
+    weights = [h * mp.npdf(x) for x in nodes]
+    across = mp.sqrt(1 - rho**2)
+    value = slope = mp.mpf(0)
+    for x, w in zip(nodes, weights, strict=True):
+        first = mp.tanh(s * x)
+        seconds = [mp.tanh(t * (rho * x + across * y)) for y in nodes]
+        value += w * first * mp.fdot(weights, seconds)
+        slope += w * (1 - first**2) * mp.fdot(weights, [1 - second**2 for second in seconds])
+    return value, slope
+
+
+def expansion(activation: str, hidden_layers: int) -> Any:
+    """The kernel's recursion with the printed arc-sine and arc-cosine laws, differentiated at overlap 0."""
+
+    def layer(p: Any, c: Any) -> tuple[Any, Any]:
+        if activation == "erf":
+            return 2 / mp.pi * mp.asin(2 * c / (1 + 2 * p)), 4 / mp.pi / mp.sqrt((1 + 2 * p) ** 2 - 4 * c**2)
+        theta = mp.acos(c / p)
+        return p / (2 * mp.pi) * (mp.sin(theta) + (mp.pi - theta) * mp.cos(theta)), (mp.pi - theta) / (2 * mp.pi)
+
+    def kernel(c: Any) -> Any:
+        p, ntk = mp.mpf(1), c
+        for _ in range(hidden_layers):
+            (value, slope), (p, _) = layer(p, c), layer(p, p)
+            c, ntk = value, value + slope * ntk
+        return ntk
+
+    return kernel(mp.mpf(0)), mp.diff(kernel, 0)
+
+
+EXPANSIONS = [{"activation": name, "hidden_layers": layers} for name, layers in product(["erf", "relu"], [1, 2, 4])]
 DUALS = [{"p": p, "q": q, "c": c} for p, q, c in [(1.0, 1.0, 0.3), (0.2, 3.0, -0.5), (4.0, 2.5, 3.1)]]
 PIECEWISE = [{"left": left, "right": right} | dual for (left, right), dual in product([(0.0, 1.0), (0.2, 1.5)], DUALS)]
 
@@ -260,8 +296,68 @@ EARLY = [
     {"times": t, "W": [[0.01, -0.02], [0.03, 0.005]], "a": [0.02, -0.01], "target": [1.1, -0.4]} for t in (0.4, 3.0)
 ]
 
+
+def scales(W: Any) -> Any:
+    """√(I + WWᵀ) and √(I + WᵀW) by Newton's iteration for roots of matrices."""
+    W = mp.matrix(W)
+    return [root(mp.eye(M.rows) + M) for M in (W * W.T, W.T * W)]
+
+
+def root(M: Any) -> Any:
+    """The root of a positive matrix: X ← ½(X + MX⁻¹) from the identity."""
+    X = mp.eye(M.rows)
+    for _ in range(60):
+        X = (X + M * X**-1) / 2
+        X = (X + X.T) / 2
+    return X.tolist()
+
+
+SCALES = [{"W": [[0.7, -2.0, 0.1], [1.5, 0.4, 0.9]]}]
+
+
+def saddles(X: Any, y: Any) -> Any:
+    """Algorithm 1 by trying every set of coordinates: the minimiser over signs is the one that meets its conditions."""
+    n, d = len(X), len(X[0])
+    X, y = mp.matrix(X), mp.matrix(y)
+    gradient = lambda beta: X.T * (X * beta - y) / n  # noqa: E731
+    tiny = mp.mpf(10) ** -25
+    beta, s, time = mp.matrix(d, 1), mp.matrix(d, 1), mp.mpf(0)
+    times, points = [], [list(beta)]
+    while mp.norm(g := gradient(beta), mp.inf) > tiny:
+        waits = [((1 if g[i] < 0 else -1) - s[i]) / -g[i] for i in range(d) if abs(g[i]) > tiny]
+        time, s = time + min(waits), s - min(waits) * g
+        free = [i for i in range(d) if abs(abs(s[i]) - 1) < tiny]
+        for chosen in product([False, True], repeat=len(free)):
+            active = [i for i, on in zip(free, chosen, strict=True) if on]
+            trial = mp.matrix(d, 1)
+            if active:
+                A = mp.matrix([[X[k, i] for i in active] for k in range(n)])
+                for i, value in zip(active, mp.lu_solve(A.T * A, A.T * y), strict=True):
+                    trial[i] = value
+            slope = gradient(trial)
+            right = all(trial[i] * s[i] > 0 for i in active)
+            if right and all(slope[i] * s[i] > -tiny for i in free if i not in active):
+                break
+        beta = trial
+        times.append(time)
+        points.append(list(beta))
+    return times, points
+
+
+SADDLES = [
+    {"X": [[1.0, 0.3, 0.1], [-0.2, 1.5, 0.4], [0.5, -0.1, 0.8], [0.2, 0.6, -1.0]], "y": [1.0, -0.7, 0.3, 0.9]},
+    {"X": [[1.0, 0.9], [0.8, -1.1], [0.1, 0.7]], "y": [2.0, 0.5, -1.0]},
+]
+
 TABLES = {
-    "dual_activations": {"erf_dual": (erf_dual, DUALS), "piecewise_linear_dual": (piecewise_dual, PIECEWISE)},
+    "dual_activations": {
+        "erf_dual": (erf_dual, DUALS),
+        "piecewise_linear_dual": (piecewise_dual, PIECEWISE),
+        "quadrature_dual": (tanh_dual, DUALS),
+    },
+    "kernels": {"expansion": (expansion, EXPANSIONS)},
+    "wide_limit": {"scales": (scales, SCALES)},
+    "jump_times": {"saddles": (saddles, SADDLES)},
     "twin_constants": {"constants": (constants, CONSTANTS)},
     "spectral_filters": {"flow": (flow_filter, FLOW_FILTERS), "descent": (descent_filter, DESCENT_FILTERS)},
     "large_steps": {

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lineament.theory import early_stopping, quadratic, spectral_filters
+from lineament.theory import dual_activations, early_stopping, quadratic, spectral_filters
 
 FOLDER = Path(__file__).parents[1] / "reference"
 UNITS = 32
@@ -24,6 +24,8 @@ LOOSER = {
     ("two_layer", "trajectory"): 1e-13,  # an eigensystem: rounding times a few dimensions, of the largest entry
     ("quadratic", "trajectory"): 1e-10,  # integrated with a relative tolerance of 1e-12 a step
     ("large_steps", "largest_cycle"): 1e-11,  # brentq with xtol = 1e-12
+    ("dual_activations", "quadrature_dual"): 1e-10,  # as the docstring of `kernels` promises
+    ("kernels", "expansion"): 1e-10,  # a five-point difference of step 1e-3 and rounding of 1e-16 over it
     ("twin_constants", "constants"): 1e-12,  # by quadrature where nothing is closed, as documented
 }
 """Bars of what is not a formula of a few operations, relative to the largest entry."""
@@ -35,6 +37,7 @@ ADAPTED = {
     ("spectral_filters", "descent"): lambda steps, curvature, n, step_size, momentum: spectral_filters.descent(
         np.array([float(steps)]), np.array([curvature]), n, step_size, momentum
     ),
+    ("dual_activations", "quadrature_dual"): lambda **given: dual_activations.quadrature_dual("tanh", **given),
     ("quadratic", "trajectory"): lambda **given: quadratic.trajectory(**given).values[-1],
     ("early_stopping", "expected_error"): lambda times, d, **given: early_stopping.expected_error(
         times, early_stopping.task(d, **given), early_stopping.flow_rates(d)
