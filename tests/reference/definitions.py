@@ -76,7 +76,9 @@ def expansion(activation: str, hidden_layers: int) -> Any:
 
 
 EXPANSIONS = [{"activation": name, "hidden_layers": layers} for name, layers in product(["erf", "relu"], [1, 2, 4])]
-DUALS = [{"p": p, "q": q, "c": c} for p, q, c in [(1.0, 1.0, 0.3), (0.2, 3.0, -0.5), (4.0, 2.5, 3.1)]]
+DUALS = [
+    {"p": p, "q": q, "c": c} for p, q, c in [(1.0, 1.0, 0.3), (0.2, 3.0, -0.5), (4.0, 2.5, 3.1), (8e-9, 7e-9, 3e-9)]
+]
 PIECEWISE = [{"left": left, "right": right} | dual for (left, right), dual in product([(0.0, 1.0), (0.2, 1.5)], DUALS)]
 
 

@@ -60,6 +60,12 @@ MODE_VALUES = [
     {"t": t, "target": target, "start": start, "depth": depth}
     for (t, target, start), depth in product([(0.8, 2.5, 0.03), (3.1, 1.3, 0.2), (0.4, 0.7, 9.0)], DEPTHS)
 ]
+# Near the place, a factor e² from the target, where the package changes from one expansion to another.
+MODE_VALUES += [
+    {"t": t, "target": 2.5, "start": 0.03, "depth": depth}
+    for depth, times in {1.37: (0.35, 0.375), 3: (2.15, 2.23), 6.5: (5.4, 5.52)}.items()
+    for t in times
+]
 
 
 # One mode of two layers: σ̇ = √(λ² + 4σ²) (σ* − σ), any signs.

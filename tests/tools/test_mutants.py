@@ -1,9 +1,11 @@
 """Mutants are small, one at a time, and known by what they change."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
+from tools.exercise import module_of
 from tools.mutants import campaign
 from tools.mutants.campaign import Trial, equivalent
 from tools.mutants.lines import IMPORTED, Ran, Tracer, chosen
@@ -126,6 +128,16 @@ def test_the_quickest_tests_that_run_a_line_come_first_and_files_that_never_do_a
 
 def test_equivalent_mutants_have_their_reason():
     assert all(len(key) == 8 and len(reason) > 10 for key, reason in equivalent().items())
+
+
+def test_equivalent_mutants_are_still_there():
+    """A line that was changed has other mutants: its entry must go."""
+    by_file = {}
+    for entry in tomllib.loads(campaign.EQUIVALENT.read_text())["mutant"]:
+        by_file.setdefault(entry["where"].split()[0], set()).add(entry["key"])
+    for file, keys in by_file.items():
+        path = campaign.SOURCES / file
+        assert keys <= {mutant.key for mutant in mutants(path.read_text(), module_of(path))}, file
 
 
 def test_the_page_counts_by_package_and_lists_survivors():

@@ -21,7 +21,7 @@ PACKAGES = (
     "core", "evidence", "torch",
 )  # fmt: skip
 """Where the mathematics is."""
-SLACK, SLOWER = 60.0, 5.0
+SLACK, SLOWER = 20.0, 3.0
 """CPU seconds that a mutant may take: some to begin, and so many times what its tests take without it."""
 
 
