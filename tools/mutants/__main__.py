@@ -19,6 +19,9 @@ def main() -> None:
     )
     parser.add_argument("--count", type=int, default=8, help="mutants of each package (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="every mutant")
+    parser.add_argument(
+        "--own", action="store_true", help="tests of the mutant's own package alone: quicker, stricter"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: one per core)"
@@ -42,7 +45,7 @@ def main() -> None:
     size = "All mutants" if asked.all else f"{len(chosen)} mutants, seed {asked.seed}"
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     trials: list[campaign.Trial] = []
-    for trial in campaign.run(chosen, asked.jobs, asked.limit):
+    for trial in campaign.run(chosen, asked.jobs, asked.limit, others=not asked.own):
         trials.append(trial)
         tell(trial)
         met = f"{size}, {len(trials)} of them met so far" if len(trials) < len(chosen) else size

@@ -66,12 +66,12 @@ def sample(packages: Sequence[str], count: int | None, seed: int) -> list[tuple[
     return [pair for package in packages for pair in sorted(population([package]), key=turn)[:count]]
 
 
-def run(chosen: Sequence[tuple[Path, Mutant]], jobs: int, limit: float) -> Iterator[Trial]:
-    """Meet every mutant with the tests that run its lines: those of its own package, then those of others."""
+def run(chosen: Sequence[tuple[Path, Mutant]], jobs: int, limit: float, others: bool = True) -> Iterator[Trial]:
+    """Meet every mutant with the tests that run its lines: those of its own package, then perhaps those of others."""
     trial.load()
     waiting = list(chosen)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        for own in (True, False):
+        for own in (True, False)[: 1 + others]:
             files = {mutant.module: _files(mutant.module, own) for _, mutant in waiting}
             ran = _traced({test for tests in files.values() for test in tests}, Path(folder), jobs, limit)
             tasks = (
@@ -79,7 +79,7 @@ def run(chosen: Sequence[tuple[Path, Mutant]], jobs: int, limit: float) -> Itera
             )
             noticed = set()
             for mutant, verdict in _drive(tasks, Path(folder), jobs):
-                if verdict.word != "survived" or not own:
+                if verdict.word != "survived" or own != others:
                     noticed.add(mutant.key)
                     yield Trial(mutant, verdict)
             waiting = [(path, mutant) for path, mutant in waiting if mutant.key not in noticed]
