@@ -8,6 +8,7 @@ from lineament.theory import (
     dual_activations,
     end_to_end,
     kernels,
+    landscape,
     layer_descent,
     layers,
     learning_curves,
@@ -114,3 +115,11 @@ def test_a_constant_activation_makes_all_inputs_alike():
     found = kernels.expansion(lambda z: np.ones_like(z), 2)
     assert found.constant == pytest.approx(1)
     assert found.linear == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("origin", [0.0, 5.0, -3.0])
+def test_shrinkage_goes_half_the_way_to_the_loss_of_the_zero_map_and_no_further_than_it_must(origin):
+    loss = lambda W: origin + float(np.sum(np.abs(W)) ** 0.5)  # noqa: E731
+    c = landscape._shrinkage(loss, I2, loss(I2), origin)
+    assert loss(I2 / c**2) - origin <= (loss(I2) - origin) / 2
+    assert loss(I2 / (c**2 / 2)) - origin > (loss(I2) - origin) / 2
