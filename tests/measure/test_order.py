@@ -215,3 +215,17 @@ def test_more_neighbours_than_the_filter_could_offer(monkeypatch):
 def test_one_dimensional_features_are_refused():
     with pytest.raises(ValueError, match="features must be finite floating-point numbers"):
         near.neighbours(np.arange(5.0), 1)
+
+
+@pytest.mark.parametrize("predictions", [np.zeros(3, int), np.zeros((2, 0), int), np.zeros((1, 2, 3), int)])
+def test_predictions_of_another_shape_are_refused(predictions):
+    for score in (critical.critical_pc, critical.critical_frequency):
+        with pytest.raises(ValueError, match="predictions must be"):
+            score(predictions, np.zeros(3, int))
+
+
+def test_weights_that_are_not_finite_are_refused():
+    good, bad = np.ones((2, 2)), np.array([[1.0, np.inf], [0.0, 1.0]])
+    for weights, coordinates, name in ((bad, good, "weights"), (good, bad, "coordinates")):
+        with pytest.raises(ValueError, match=f"{name} must be finite"):
+            critical.linear_predictions(weights, coordinates, [1])
