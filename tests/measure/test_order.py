@@ -99,7 +99,7 @@ def test_discriminability_counts_neighbours_of_the_same_class(n, q, seed):
 @pytest.mark.parametrize(("decay", "dtype"), [(0.5, np.float32), (1.5, np.float64), (0.0, np.float64)])
 def test_the_filter_loses_no_neighbour(monkeypatch, decay, dtype):
     """Steep spectra, where the bound proves nearly all, and white ones, where it proves nothing."""
-    for name, value in (("SMALL", 50), ("SAMPLE", 40), ("FILTER", 8), ("ROWS", 64)):
+    for name, value in (("SMALL", 50), ("SAMPLE", 36), ("FILTER", 8), ("ROWS", 64)):
         monkeypatch.setattr(near, name, value)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((300, 40)) * np.arange(1, 41) ** -decay).astype(dtype)
@@ -205,7 +205,7 @@ def test_what_is_wrong_is_named(call, message):
 
 
 def test_more_neighbours_than_the_filter_could_offer(monkeypatch):
-    for name, value in (("SMALL", 50), ("SAMPLE", 40), ("FILTER", 8), ("ROWS", 64)):
+    for name, value in (("SMALL", 50), ("SAMPLE", 36), ("FILTER", 8), ("ROWS", 64)):
         monkeypatch.setattr(near, name, value)
     X = np.random.default_rng(1).standard_normal((60, 40))
     found = near.neighbours(X, 20)
