@@ -123,3 +123,10 @@ def test_shrinkage_goes_half_the_way_to_the_loss_of_the_zero_map_and_no_further_
     c = landscape._shrinkage(loss, I2, loss(I2), origin)
     assert loss(I2 / c**2) - origin <= (loss(I2) - origin) / 2
     assert loss(I2 / (c**2 / 2)) - origin > (loss(I2) - origin) / 2
+
+
+def test_rounding_that_elimination_spreads_is_bounded():
+    """A row with the weight √500 on a pivot before it blurs 501-fold, but no more than (1e-10 / rounding)² = 100-fold."""
+    for power, pivots in ((300, [0, 1]), (50, [0, 2])):
+        row = [500**0.5, 1e-11 * power**0.5]
+        assert riccati.staircase(np.array([[1.0, 0.0], row, [0.0, 1.0]]), 1e-11, 3)[1] == pivots
