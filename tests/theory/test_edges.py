@@ -6,6 +6,7 @@ import pytest
 from lineament.theory import (
     certificates,
     dual_activations,
+    dual_grid,
     end_to_end,
     kernels,
     landscape,
@@ -26,7 +27,7 @@ from lineament.theory import (
     two_by_two,
     wide_limit,
 )
-from lineament.theory.activations import piecewise_linear
+from lineament.theory.activations import NAMED, piecewise_linear
 
 I2, ONE = np.eye(2), np.ones((1, 1))
 PAIRS = np.array([[1.0, 0.5], [-1.0, -0.5]])
@@ -130,3 +131,13 @@ def test_rounding_that_elimination_spreads_is_bounded():
     for power, pivots in ((300, [0, 1]), (50, [0, 2])):
         row = [500**0.5, 1e-11 * power**0.5]
         assert riccati.staircase(np.array([[1.0, 0.0], row, [0.0, 1.0]]), 1e-11, 3)[1] == pivots
+
+
+def test_a_grid_that_is_too_coarse_is_not_used(monkeypatch):
+    """Three angles are no grid for tanh: all pairs are then integrated, and agree with what is integrated one by one."""
+    monkeypatch.setattr(dual_grid, "GRIDS", ((2, 3),))
+    s, theta = np.linspace(0.5, 2.0, 12), np.random.default_rng(0).uniform(0, np.pi, size=(12, 12))
+    found = dual_grid.grid_dual(NAMED["tanh"], s, s, theta)
+    exact = dual_activations.quadrature(NAMED["tanh"], s[:, None], s[None], theta)
+    np.testing.assert_allclose(found.value, exact.value, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.slope, exact.slope, rtol=0, atol=1e-10)
