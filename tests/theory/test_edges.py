@@ -141,3 +141,13 @@ def test_a_grid_that_is_too_coarse_is_not_used(monkeypatch):
     exact = dual_activations.quadrature(NAMED["tanh"], s[:, None], s[None], theta)
     np.testing.assert_allclose(found.value, exact.value, rtol=0, atol=1e-10)
     np.testing.assert_allclose(found.slope, exact.slope, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("gaps", [(0.5, 0.2, 0.3), (0.2, 0.5, 0.4)])
+def test_the_best_of_all_attempts_is_told_where_none_is_good_enough(monkeypatch, gaps):
+    found = iter(gaps)
+    monkeypatch.setattr(nuclear, "_attempts", lambda *_: [("solver", {})] * len(gaps))
+    monkeypatch.setattr(nuclear, "_programme", lambda *_: ())
+    monkeypatch.setattr(nuclear, "_certify", lambda *_: nuclear.LeastNuclear(I2, 1.0, 1 - next(found), I2, 0.0))
+    with pytest.raises(RuntimeError, match=r"only within a relative gap of 0\.2$"):
+        nuclear.least_nuclear_completion([0], [0], [1.0], (2, 2))
