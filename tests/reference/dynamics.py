@@ -268,6 +268,8 @@ THRESHOLDS = [
     {"depth": depth, "ratio": ratio, "s": s, "f": f}
     for depth, (ratio, s, f) in product([2, 3, 5.5, INF], [(2.0, 0.1, 0.9), (1.3, 0.4, 0.6)])
 ]
+# Below depth 2, with a root so near that the product of y and q and their quotient lie on different sides of −1.
+THRESHOLDS += [{"depth": depth, "ratio": 50.0, "s": 0.4, "f": 0.6} for depth in (1.2, 1.5)]
 
 TABLES = {
     "modes": {
