@@ -46,9 +46,10 @@ changed: $(SETUP)
 	@tests=$$($(BIN)/python -m tools.changed $(SINCE)); \
 	if [ -z "$$tests" ]; then echo "no test needs what changed since $(SINCE)"; else $(PYTEST) $$tests; fi
 
-# Small changes to the mathematics that unit tests should notice: so many of each package, or all (ALL=1), which takes a night.
+# Small changes to the mathematics that unit tests should notice: so many of each package (COUNT=…), another sample (SEED=…), or
+# all (ALL=1), which takes a night. Which lines each test runs is found once and kept in build/mutants.
 mutants: $(SETUP)
-	$(QUIET) $(BIN)/python -m tools.mutants $(PART) $(if $(ALL),--all,)
+	$(QUIET) $(BIN)/python -m tools.mutants $(PART) $(if $(COUNT),--count $(COUNT),) $(if $(SEED),--seed $(SEED),) $(if $(ALL),--all,)
 
 # The newest versions of everything, every Python that is here, JAX's 64-bit flag on and off, and the GPU where there is one.
 nightly: $(SETUP)

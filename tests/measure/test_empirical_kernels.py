@@ -232,3 +232,20 @@ def test_a_linen_module_takes_its_variables():
     variables = {"params": {"kernel": W}, "scale": {"by": jnp.asarray(2.0)}}
     expected = naive(lambda p, x: 2.0 * jnp.tanh(x @ p), W, x, x)
     close(kernels.empirical(module, variables, x), expected)
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 70])
+def test_batches_are_of_one_size_and_leave_nothing_out(n):
+    batches = kernels._batches(n)
+    assert {batch.stop - batch.start for batch in batches} == {min(n, 32)}
+    assert {row for batch in batches for row in range(batch.start, batch.stop)} == set(range(n))
+    assert len(batches) == -(-n // 32)
+
+
+def test_groups_of_leaves_are_neighbours_and_no_larger_than_the_largest():
+    for sizes in ([5], [1, 1, 1], [3, 2, 1, 6, 1, 1], [1, 6, 6, 2, 4, 1]):
+        groups = kernels._groups(sizes)
+        assert [leaf for group in groups for leaf in group] == list(range(len(sizes)))
+        totals = [sum(sizes[leaf] for leaf in group) for group in groups]
+        assert max(totals) <= max(sizes)
+        assert all(total + sizes[after[0]] > max(sizes) for total, after in zip(totals, groups[1:], strict=False))

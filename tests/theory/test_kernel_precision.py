@@ -80,6 +80,15 @@ def test_every_scale_and_angle(name, kind):
                     )
 
 
+def test_erf_on_both_sides_of_where_its_series_begins():
+    x = np.full(3, 1.0)
+    for scale in (3e-5, 9e-5, 1.1e-4):
+        with mp.workdps(60):
+            exact = [float(value) for value in reference(None, scale * x, scale * x, 2)[:2]]
+        ours = kernels.infinite(scale * x[None], activation="erf", hidden_layers=2)
+        np.testing.assert_allclose([ours.nngp[0, 0], ours.ntk[0, 0]], exact, rtol=BAR)
+
+
 def test_relu_between_opposite_inputs_keeps_its_digits():
     """There K is (π − θ)³/6π of its size, and a difference of nearly equal numbers as printed."""
     x = np.random.default_rng(2).normal(size=9)

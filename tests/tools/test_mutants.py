@@ -1,10 +1,15 @@
 """Mutants are small, one at a time, and known by what they change."""
 
 import ast
+import tomllib
+from pathlib import Path
 
 import pytest
+from tools.exercise import module_of
+from tools.mutants import campaign
 from tools.mutants.campaign import Trial, equivalent
-from tools.mutants.operators import Mutant, mutants
+from tools.mutants.lines import IMPORTED, Ran, Tracer, chosen
+from tools.mutants.operators import Mutant, mutants, mutated
 from tools.mutants.table import page
 from tools.mutants.trial import Verdict
 
@@ -53,17 +58,17 @@ def test_each_kind_of_mistake_is_made(change):
 
 
 def test_words_and_annotations_are_left_alone():
-    for mutant in mutants(SOURCE, "m"):
-        assert "must be {0 + 1}; got {x}" in mutant.source
-        assert "Half of 1 + 1." in mutant.source
-        assert "import numpy as np" in mutant.source
-        assert "float:" in mutant.source
+    for source in (mutated(SOURCE, mutant) for mutant in mutants(SOURCE, "m")):
+        assert "must be {0 + 1}; got {x}" in source
+        assert "Half of 1 + 1." in source
+        assert "import numpy as np" in source
+        assert "float:" in source
 
 
 def test_a_mutant_differs_from_the_original_in_one_place_alone():
     original = ast.unparse(ast.parse(SOURCE)).splitlines()
     for mutant in mutants(SOURCE, "m"):
-        changed = mutant.source.splitlines()
+        changed = mutated(SOURCE, mutant).splitlines()
         assert len(changed) == len(original)
         assert sum(a != b for a, b in zip(original, changed, strict=True)) == 1, mutant
 
@@ -76,13 +81,68 @@ def test_keys_are_different_and_do_not_depend_on_the_line():
     assert not set(keys) & {mutant.key for mutant in mutants(SOURCE, "another")}
 
 
+def test_a_mutant_knows_the_lines_of_its_statement_and_no_others():
+    lines = {(mutant.kind, mutant.before): mutant.lines for mutant in mutants(SOURCE, "m")}
+    assert lines["comparison", "n > 2"] == range(10, 11)
+    assert lines["sign", "-x"] == range(11, 12)
+    several = "def f(x):\n    return (\n        1 +\n        x\n    )\n"
+    assert {mutant.lines for mutant in mutants(several, "m")} == {range(2, 6)}
+
+
+def test_a_larger_sample_holds_the_smaller_and_an_equivalent_mutant_leaves_the_others(monkeypatch):
+    few, many = (campaign.sample(["evidence"], count, seed=3) for count in (5, 9))
+    assert many[:5] == few
+    assert campaign.sample(["evidence"], 5, seed=4) != few
+    monkeypatch.setattr(campaign, "equivalent", lambda: {few[0][1].key: "changes nothing"})
+    assert campaign.sample(["evidence"], 8, seed=3) == many[1:]
+
+
+def test_lines_are_those_that_run_below_the_folder(tmp_path):
+    tracer = Tracer(tmp_path, tmp_path / "out.json")
+    inside, outside = {}, {}
+    code = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+    exec(compile(code, f"{tmp_path}/src/a.py", "exec"), inside)
+    exec(compile(code, "/elsewhere/b.py", "exec"), outside)
+    tracer._trace(True)
+    inside["f"](0)
+    outside["f"](0)
+    tracer._trace(False)
+    inside["f"](1)
+    assert tracer.seen == {"src/a.py": {2, 4}}
+
+
+def test_the_quickest_tests_that_run_a_line_come_first_and_files_that_never_do_are_left_out():
+    path = Path("src/a.py")
+    here, there, nowhere = (
+        lambda seconds, n=n: Ran(seconds, True, {"src/a.py": frozenset(n)}) for n in ({2}, {5}, ())
+    )
+    files = [
+        {IMPORTED: nowhere(0), "slow": here(3), "quick": here(1), "idle": there(0)},
+        {IMPORTED: nowhere(0), "elsewhere": there(0)},
+        {IMPORTED: here(0), "other": Ran(0, True, {}), "after": there(2)},
+    ]
+    assert chosen(files, path, range(2, 4)).tests == ["quick", "after", "slow", "idle", "other"]
+    assert chosen(files, path, range(2, 4)).seconds == 6
+    assert chosen(files, path, range(7, 9)).tests == []
+
+
 def test_equivalent_mutants_have_their_reason():
     assert all(len(key) == 8 and len(reason) > 10 for key, reason in equivalent().items())
 
 
+def test_equivalent_mutants_are_still_there():
+    """A line that was changed has other mutants: its entry must go."""
+    by_file = {}
+    for entry in tomllib.loads(campaign.EQUIVALENT.read_text())["mutant"]:
+        by_file.setdefault(entry["where"].split()[0], set()).add(entry["key"])
+    for file, keys in by_file.items():
+        path = campaign.SOURCES / file
+        assert keys <= {mutant.key for mutant in mutants(path.read_text(), module_of(path))}, file
+
+
 def test_the_page_counts_by_package_and_lists_survivors():
     def trial(module, word):
-        return Trial(Mutant("0" * 8, module, "f", 3, "sign", "-x", "x", ""), Verdict(word, "", 1.0))
+        return Trial(Mutant("0" * 8, module, "f", 3, range(3, 4), "sign", "-x", "x"), Verdict(word, "", 1.0))
 
     told = page([trial("lineament.theory.a", "noticed")] * 9 + [trial("lineament.theory.a", "survived")]
                 + [trial("lineament.data.b", "hangs")], "Ten")  # fmt: skip

@@ -12,19 +12,25 @@ from . import campaign, table
 
 
 def main() -> None:
-    """Run the campaign and write its page."""
+    """Run the campaign and write its page, again after every mutant: a night may end before it does."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     parser.add_argument(
         "packages", nargs="*", metavar="package", help=f"any of {', '.join(campaign.PACKAGES)}; default: all"
     )
     parser.add_argument("--count", type=int, default=8, help="mutants of each package (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="every mutant")
+    parser.add_argument(
+        "--own", action="store_true", help="tests of the mutant's own package alone: quicker, stricter"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: one per core)"
     )
     parser.add_argument(
-        "--limit", type=float, default=300.0, help="seconds after which a mutant hangs (default: %(default)s)"
+        "--limit",
+        type=float,
+        default=900.0,
+        help="seconds after which a test file or a mutant hangs (default: %(default)s)",
     )
     parser.add_argument("--key", help="this mutant alone, by the digest that the page shows")
     parser.add_argument("--out", type=Path, default=Path("build/mutants.md"))
@@ -36,11 +42,15 @@ def main() -> None:
     if asked.key:
         chosen = [(path, mutant) for path, mutant in chosen if mutant.key == asked.key]
     print(f"{len(chosen)} mutants, {asked.jobs} at a time", flush=True)
-    trials = campaign.run(chosen, asked.jobs, asked.limit, tell)
-    size = "All mutants" if asked.all else f"{len(trials)} mutants, seed {asked.seed}"
+    size = "All mutants" if asked.all else f"{len(chosen)} mutants, seed {asked.seed}"
     asked.out.parent.mkdir(parents=True, exist_ok=True)
-    asked.out.write_text(table.page(trials, f"{size}; those known to be equivalent are left out."))
-    print(table.page(trials, size))
+    trials: list[campaign.Trial] = []
+    for trial in campaign.run(chosen, asked.jobs, asked.limit, others=not asked.own):
+        trials.append(trial)
+        tell(trial)
+        met = f"{size}, {len(trials)} of them met so far" if len(trials) < len(chosen) else size
+        asked.out.write_text(table.page(trials, f"{met}; those known to be equivalent are left out."))
+    print(asked.out.read_text())
     print(f"written to {asked.out}")
 
 

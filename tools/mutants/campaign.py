@@ -1,16 +1,17 @@
 """Many mutants, a few processes at a time, and what became of each."""
 
-import random
+import hashlib
 import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from ..exercise import exercising, module_of
-from . import trial
-from .operators import Mutant, mutants
+from ..exercise import exercising, home, module_of
+from . import lines, trial
+from .operators import Mutant, mutants, mutated
 from .trial import Running, Verdict
 
 SOURCES = Path("src/lineament")
@@ -20,6 +21,8 @@ PACKAGES = (
     "core", "evidence", "torch",
 )  # fmt: skip
 """Where the mathematics is."""
+SLACK, SLOWER = 20.0, 3.0
+"""CPU seconds that a mutant may take: some to begin, and so many times what its tests take without it."""
 
 
 Name = TypeVar("Name")
@@ -51,59 +54,89 @@ def equivalent() -> dict[str, str]:
 
 
 def sample(packages: Sequence[str], count: int | None, seed: int) -> list[tuple[Path, Mutant]]:
-    """So many mutants of each package, drawn alike every time; all of them without a count."""
-    chosen = []
-    for package in packages:
-        everything = population([package])
-        drawn = everything if count is None else random.Random(seed).sample(everything, min(count, len(everything)))
-        chosen += sorted(drawn, key=lambda pair: (pair[0], pair[1].line))
-    return chosen
+    """So many mutants of each package, drawn alike every time; all of them without a count.
+
+    The seed and a mutant's own digest decide when it is drawn: an edit elsewhere, or a mutant found to be equivalent,
+    leaves the others where they are, and a larger sample holds the smaller one.
+    """
+
+    def turn(pair: tuple[Path, Mutant]) -> str:
+        return hashlib.sha256(f"{seed} {pair[1].key}".encode()).hexdigest()
+
+    return [pair for package in packages for pair in sorted(population([package]), key=turn)[:count]]
 
 
-def run(chosen: Sequence[tuple[Path, Mutant]], jobs: int, limit: float, tell: Callable[[Trial], None]) -> list[Trial]:
-    """Meet every mutant with its tests. A test that fails without the mutant has noticed nothing: an error."""
+def run(chosen: Sequence[tuple[Path, Mutant]], jobs: int, limit: float, others: bool = True) -> Iterator[Trial]:
+    """Meet every mutant with the tests that run its lines: those of its own package, then perhaps those of others."""
     trial.load()
-    trials: list[Trial] = []
-    sound: dict[str, Verdict] = {}
-    with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
-        waiting = ((mutant, path, mutant.source, exercising_names(mutant.module)) for path, mutant in chosen)
-        for mutant, verdict in _drive(waiting, Path(scratch), jobs, limit):
-            trials.append(Trial(mutant, verdict))
-            tell(trials[-1])
-        noticing = sorted({t.verdict.test for t in trials if t.verdict.word == "noticed"})
-        unchanged = ((test, SOURCES, None, [test]) for test in noticing if "::" in test)
-        for test, verdict in _drive(unchanged, Path(scratch), jobs, limit):
-            sound[test] = verdict
-    if failing := [test for test, verdict in sound.items() if verdict.word != "survived"]:
+    waiting = list(chosen)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        for own in (True, False)[: 1 + others]:
+            files = {mutant.module: _files(mutant.module, own) for _, mutant in waiting}
+            ran = _traced({test for tests in files.values() for test in tests}, Path(folder), jobs, limit)
+            tasks = (
+                _task(path, mutant, [ran[test] for test in files[mutant.module]], limit) for path, mutant in waiting
+            )
+            noticed = set()
+            for mutant, verdict in _drive(tasks, Path(folder), jobs):
+                if verdict.word != "survived" or own != others:
+                    noticed.add(mutant.key)
+                    yield Trial(mutant, verdict)
+            waiting = [(path, mutant) for path, mutant in waiting if mutant.key not in noticed]
+
+
+def _files(module: str, own: bool) -> list[str]:
+    """The test files that exercise a module: in the directory of its package, or elsewhere."""
+    return [str(test) for test in exercising(module) if (home(module) in test.parents) == own]
+
+
+def _traced(tests: set[str], scratch: Path, jobs: int, limit: float) -> dict[str, dict[str, lines.Ran]]:
+    """The lines that each test of some files runs. All of them must pass as long as nothing is changed."""
+    unknown = sorted(test for test in tests if not lines.kept(test).exists())
+    for test, _ in _drive((Task(test, partial(trial.trace, test=test), limit) for test in unknown), scratch, jobs):
+        if not lines.kept(test).exists():
+            raise RuntimeError(f"tests must end without a mutant; {test} did not")
+    ran = {test: lines.read(test) for test in tests}
+    if failing := [name for results in ran.values() for name, result in results.items() if not result.passed]:
         raise RuntimeError(f"tests must pass without a mutant; {', '.join(failing)} did not")
-    return trials
+    return ran
 
 
-def exercising_names(module: str) -> list[str]:
-    """The test files of a module, for the command line of pytest."""
-    return [str(path) for path in exercising(module)]
+class Task(NamedTuple, Generic[Name]):
+    """What is to be done in a process, which is started in a folder, and the seconds after which it is ended."""
+
+    name: Name
+    start: Callable[[Path], int] | None
+    limit: float
 
 
-def _drive(
-    waiting: Iterator[tuple[Name, Path, str | None, list[str]]], scratch: Path, jobs: int, limit: float
-) -> Iterator[tuple[Name, Verdict]]:
+def _task(path: Path, mutant: Mutant, files: Sequence[dict[str, lines.Ran]], limit: float) -> Task[Mutant]:
+    """A mutant with its tests, or without a process where no test runs its lines."""
+    tests, seconds = lines.chosen(files, path, mutant.lines)
+    if not tests:
+        return Task(mutant, None, limit)
+    allowed = round(min(limit, SLACK + SLOWER * seconds))
+    start = partial(trial.begin, path=path, source=mutated(path.read_text(), mutant), tests=tests, seconds=allowed)
+    return Task(mutant, start, limit)
+
+
+def _drive(waiting: Iterator[Task[Name]], scratch: Path, jobs: int) -> Iterator[tuple[Name, Verdict]]:
     """Keep so many processes busy; yield each name with its verdict, as they end."""
-    running: dict[int, tuple[Name, Running]] = {}
+    running: dict[int, tuple[Task[Name], Running]] = {}
     task = None
     while True:
         for slot in set(range(jobs)) - running.keys():
             if (task := next(waiting, None)) is None:
                 break
-            name, path, source, tests = task
-            if not tests:
-                yield name, Verdict("survived", "", 0.0)
+            if task.start is None:
+                yield task.name, Verdict("survived", "no test runs it", 0.0)
                 continue
             folder = scratch / str(slot)
-            running[slot] = name, Running(trial.begin(folder, path, source, tests), folder, time.monotonic())
+            running[slot] = task, Running(task.start(folder), folder, time.monotonic())
         if not running and task is None:
             return
         time.sleep(0.05)
-        for slot, (name, process) in list(running.items()):
-            if (verdict := trial.ended(process, limit)) is not None:
+        for slot, (begun, process) in list(running.items()):
+            if (verdict := trial.ended(process, begun.limit)) is not None:
                 del running[slot]
-                yield name, verdict
+                yield begun.name, verdict

@@ -31,42 +31,55 @@ OTHER_FACTOR = 1.01
 
 
 class Mutant(NamedTuple):
-    """One change: its digest, where it stands, its kind, what is written there, and the whole changed module."""
+    """One change: its digest, where it stands, its kind, and what is written there before and after.
+
+    `lines` are those of the statement around it, or of the statement's head, which run if the change is met at all.
+    """
 
     key: str
     module: str
     function: str
     line: int
+    lines: range
     kind: str
     before: str
     after: str
-    source: str
 
 
 class Site(NamedTuple):
-    """A node, the list or field of its parent that holds it, and the function around it."""
+    """A node, the list or field of its parent that holds it, the function around it and the lines of its statement."""
 
     node: ast.AST
     parent: ast.AST
     field: str
     place: int | None
     function: str
+    lines: range
 
 
 def mutants(source: str, module: str) -> Iterator[Mutant]:
     """Every mutant of a module, in the order of its lines."""
+    return (mutant for mutant, _, _ in _changes(ast.parse(source), module))
+
+
+def mutated(source: str, mutant: Mutant) -> str:
+    """A module with one of its mutants."""
     tree = ast.parse(source)
+    _, site, replacement = next(change for change in _changes(tree, mutant.module) if change[0].key == mutant.key)
+    put(site, ast.copy_location(replacement, site.node))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _changes(tree: ast.Module, module: str) -> Iterator[tuple[Mutant, Site, ast.AST]]:
     seen: Counter[tuple[str, ...]] = Counter()
-    for site in list(sites(tree, "")):
+    for site in list(sites(tree, "", range(0))):
         for kind, replacement in replacements(site.node):
             before, after = ast.unparse(site.node), ast.unparse(replacement)
             what = (module, site.function, kind, before, after)
             seen[what] += 1
             key = hashlib.sha256("\0".join((*what, str(seen[what]))).encode()).hexdigest()[:8]
-            put(site, ast.copy_location(replacement, site.node))
-            changed = ast.unparse(ast.fix_missing_locations(tree))
-            put(site, site.node)
-            yield Mutant(key, module, site.function, getattr(site.node, "lineno", 0), kind, before, after, changed)
+            line = getattr(site.node, "lineno", 0)
+            yield Mutant(key, module, site.function, line, site.lines, kind, before, after), site, replacement
 
 
 def put(site: Site, node: ast.AST) -> None:
@@ -77,7 +90,7 @@ def put(site: Site, node: ast.AST) -> None:
         getattr(site.parent, site.field)[site.place] = node
 
 
-def sites(parent: ast.AST, function: str) -> Iterator[Site]:
+def sites(parent: ast.AST, function: str, lines: range) -> Iterator[Site]:
     """All nodes that compute: no annotations, docstrings, imports, nor what only a type checker reads."""
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list", "type_params", "bases", "keywords") and not isinstance(
@@ -90,8 +103,16 @@ def sites(parent: ast.AST, function: str) -> Iterator[Site]:
             inner = (
                 f"{function}.{node.name}".lstrip(".") if isinstance(node, ast.FunctionDef | ast.ClassDef) else function
             )
-            yield Site(node, parent, field, place, inner)
-            yield from sites(node, inner)
+            around = head(node) if isinstance(node, ast.stmt) else lines
+            yield Site(node, parent, field, place, inner, around)
+            yield from sites(node, inner, around)
+
+
+def head(statement: ast.stmt) -> range:
+    """The lines of a statement, without those of the statements inside it."""
+    body = getattr(statement, "body", None)
+    last = max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno or statement.lineno
+    return range(statement.lineno, last + 1)
 
 
 def _silent(node: ast.AST) -> bool:

@@ -6,22 +6,26 @@ already; only the package itself is imported there, from a folder of its own tha
 
 import importlib.util
 import os
+import resource
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from hypothesis import Phase, settings
 
+from . import lines
+
 LOADED = (
     "beartype", "cvxpy", "diffrax", "equinox", "jax.experimental", "jaxtyping", "lineax", "numpy", "optax", "pandas",
     "scipy.integrate", "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats", "sklearn.svm",
     "sklearn.decomposition", "typer.testing", "xarray", "zarr", "torch",
 )  # fmt: skip
+ALONE = ("-p", "no:cacheprovider", "-p", "no:xdist")
 TOUCHED = 1_000_000_000
 """Time stamp of a mutated file: bytecode kept of the original must not pass for it."""
 
@@ -65,17 +69,44 @@ def load() -> None:
         del sys.modules[name]
 
 
-def begin(folder: Path, path: Path, source: str | None, tests: Sequence[str]) -> int:
-    """Start a process that runs tests on a copy of the package with one file changed; its number is returned."""
+def begin(folder: Path, path: Path, source: str, tests: Sequence[str], seconds: int) -> int:
+    """Start a process that runs tests on a copy of the package with one file changed, for so many CPU seconds at most."""
+    copied(folder)
+    mutated = folder / path
+    mutated.write_text(source)
+    os.utime(mutated, (TOUCHED, TOUCHED))
+
+    def meet() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        first = First()
+        code = pytest.main(["-x", "-q", "--tb=line", *ALONE, *tests], plugins=[first])
+        (folder / "failed").write_text(first.failed or ("" if code in (0, 5) else f"pytest ended with {code}"))
+
+    return started(folder, meet)
+
+
+def trace(folder: Path, test: str) -> int:
+    """Start a process that runs a test file on a copy of the package as it is, and keeps which lines each test runs."""
+    copied(folder)
+    out = lines.kept(test)
+    out.parent.mkdir(parents=True, exist_ok=True)
+
+    def watch() -> None:
+        pytest.main(["-q", "--tb=short", *ALONE, test], plugins=[First(), lines.Tracer(folder, out)])
+
+    return started(folder, watch)
+
+
+def copied(folder: Path) -> None:
+    """A copy of the package."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree("src", folder / "src")
-    if source is not None:
-        mutated = folder / path
-        mutated.write_text(source)
-        os.utime(mutated, (TOUCHED, TOUCHED))
+
+
+def started(folder: Path, work: Callable[[], None]) -> int:
+    """Do work in a process of its own, where the package is the copy in a folder; the number of the process."""
     sys.stdout.flush()
-    child = os.fork()
-    if child:
+    if child := os.fork():
         return child
     os.setsid()
     with (folder / "log").open("w") as log:
@@ -85,11 +116,11 @@ def begin(folder: Path, path: Path, source: str | None, tests: Sequence[str]) ->
     os.environ["PYTHONPATH"] = str(folder / "src")
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.dont_write_bytecode = True
-    first = First()
-    code = pytest.main(["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[first])
-    (folder / "failed").write_text(first.failed or ("" if code in (0, 5) else f"pytest ended with {code}"))
-    sys.stdout.flush()
-    os._exit(0)
+    try:
+        work()
+    finally:
+        sys.stdout.flush()
+        os._exit(0)
 
 
 class Running(NamedTuple):
@@ -102,8 +133,10 @@ class Running(NamedTuple):
 
 def ended(running: Running, limit: float) -> Verdict | None:
     """What a process found, or None while it runs; one that takes too long is ended, with all that it started."""
-    child, _ = os.waitpid(running.child, os.WNOHANG)
+    child, status = os.waitpid(running.child, os.WNOHANG)
     seconds = time.monotonic() - running.began
+    if child and os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        return Verdict("hangs", "", seconds)
     if child:
         failed = running.folder / "failed"
         test = failed.read_text() if failed.exists() else "the process died"

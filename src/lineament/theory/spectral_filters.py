@@ -57,7 +57,26 @@ def _heavy_ball(count: Array, x: Array, momentum: float) -> Array:
     ended = np.isinf(count)
     s = np.where(ended, 1.0, count)
     e = (1 - x) * _sums(s, x, momentum) - momentum * np.where(s > 0, _sums(s - 1, x, momentum), -1 / momentum)
-    return np.where(ended, 1.0, 1 - e)
+    # 1 − e cancels where little has been learnt, the difference of sums where the roots are nearly equal.
+    learnt, apart = _little(s, x, momentum)
+    return np.where(ended, 1.0, np.where(1 - e < apart, learnt, 1 - e))
+
+
+def _little(s: Array, x: Array, momentum: float) -> tuple[Array, Array]:
+    """`1 − e_s = x Σ_{k≤s} (z₁^k − z₂^k)/(z₁ − z₂)` for positive roots, and how far apart they are: −∞ for others.
+
+    Both geometric sums keep their digits, since (1 − z₁)(1 − z₂) = x.
+    """
+    half = (1 + momentum - x) / 2
+    gap = np.maximum(half**2 - momentum, 0.0)
+    positive = (gap > 0) & (half > 0)
+    larger = np.where(positive, half + np.sqrt(gap), 1.0)
+    smaller = momentum / larger
+    below = np.where(positive, x / (1 - smaller), 1.0)  # 1 − z₁
+    first = np.where(below == 0, s, -np.expm1(s * np.log1p(-below)) / np.where(below == 0, 1.0, below))
+    second = (1 - smaller**s) / (1 - smaller)
+    sums = (larger * first - smaller * second) / np.where(positive, larger - smaller, 1.0)
+    return x * sums, np.where(positive, 1 - smaller / larger, -np.inf)
 
 
 def _sums(s: Array, x: Array, momentum: float) -> Array:

@@ -1,0 +1,54 @@
+"""Jumps of paths that are made to jump when they do, and shares along a direction against their definition."""
+
+import numpy as np
+import pytest
+
+from lineament.measure.jumps import jump_times, share_along
+
+TIMES = np.array([0.0, 1.0, 2.5, 3.0, 4.5, 6.0, 7.0])
+POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("rests", "jumps"),
+    [
+        ([0, 0, 1, 1, 1, 2, 2], [2.5, 6.0]),
+        ([0, 1, 1, 1, 1, 1, 2], [1.0, 7.0]),
+        ([1, 1, 2, 2, 2, 2, 2], [0.0, 2.5]),  # it was never at the first point
+        ([0, 0, 0, 1, 1, 1, 1], [3.0, np.inf]),
+        ([0, 0, 0, 0, 0, 0, 0], [np.inf, np.inf]),
+        ([0, 1, 0, 1, 1, 2, 2], [3.0, 6.0]),  # the last departure counts
+        ([0, 2, 0, 1, 1, 2, 2], [3.0, 6.0]),  # a later point passed on the way does not
+    ],
+)
+def test_paths_that_rest(rests, jumps):
+    near = 0.01 * np.sin(np.arange(14.0)).reshape(7, 2)
+    np.testing.assert_array_equal(jump_times(TIMES, POINTS[rests] + near, POINTS), jumps)
+
+
+def test_half_way_is_not_there_yet():
+    path = [[0.0], [0.5], [0.51]]
+    np.testing.assert_array_equal(jump_times([0.0, 1.0, 2.0], path, [[0.0], [1.0]]), [2.0])
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_shares_by_their_definition_at_every_scale(scale):
+    W, b = np.random.default_rng(0).normal(size=(4, 3, 2)), np.array([3.0, -4.0])
+    expected = [np.linalg.norm(M @ b / 5) ** 2 / np.linalg.norm(M) ** 2 for M in W]
+    np.testing.assert_allclose(share_along(scale * W, b), expected, rtol=1e-13)
+    np.testing.assert_allclose(share_along(W, b) + share_along(W, [4.0, 3.0]), 1)
+    assert share_along(np.zeros((3, 2)), b) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: jump_times(TIMES, POINTS, POINTS), "path must be of 7 rows"),
+        (lambda: jump_times([0.0, 1.0], POINTS[:2], POINTS[:1]), "points must be at least two of 2 coordinates"),
+        (lambda: jump_times([0.0, 1.0], POINTS[:2], np.ones((2, 3))), "points must be at least two of 2 coordinates"),
+        (lambda: share_along(np.eye(2), [0.0, 0.0]), "direction must be a vector other than zero"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
