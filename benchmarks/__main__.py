@@ -7,8 +7,8 @@ from pathlib import Path
 import jax
 
 CASES = (
-    "modes", "descent", "first_flow", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk", "twin",
-    "recorder", "st_vgg", "explorer", "sweep",
+    "modes", "descent", "plain_loop", "first_flow", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk",
+    "infinite_kernel", "twin", "scikit", "recorder", "st_vgg", "explorer", "sweep",
 )  # fmt: skip
 
 

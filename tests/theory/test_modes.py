@@ -1,6 +1,5 @@
 """The exact modes against the printed formulae, quadrature, an ODE solver, and their own symmetries."""
 
-import time
 import tracemalloc
 from itertools import pairwise
 
@@ -372,13 +371,11 @@ def test_labelled_times():
     assert np.array_equal(trajectory(run, 3.0, 1e-3, 3), plain[:, 0])
 
 
-def test_a_million_evaluations_are_quick_and_small():
-    t = np.linspace(0, 60, 10**6)
-    began = time.process_time()
-    trajectory(t, 1.0, 1e-3, 3.5)
-    assert time.process_time() - began < 5
+def test_many_evaluations_are_small():
+    """How quick they are is measured by `make bench`, case `modes`."""
+    t = np.linspace(0, 60, 300_000)
     tracemalloc.start()
-    trajectory(t[None, :300_000], np.array([1.0, 2.0])[:, None], 1e-3, 3.5)
+    trajectory(t[None, :], np.array([1.0, 2.0])[:, None], 1e-3, 3.5)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 600_000 * 8 + 8e6  # the answer, and a fixed amount on top

@@ -1,6 +1,5 @@
 """The exact threshold of incremental learning against quadrature, the modes' own times, and its limits."""
 
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -155,13 +154,11 @@ def test_threshold_broadcasts():
     assert threshold(3, np.empty(0) + 2, 0.1, 0.8).shape == (0,)
 
 
-def test_a_grid_of_ten_thousand_is_quick():
+def test_a_grid_of_ten_thousand_is_finite():
     rng = np.random.default_rng(0)
     columns = 2 + 10 ** rng.uniform(-4, 3, 10_000), 1 + 10 ** rng.uniform(-4, 4, 10_000)
     fractions = 0.25 * 10 ** rng.uniform(-6, 0, (2, 10_000))
-    begun = time.process_time()
     grid = log_threshold(*columns, fractions[0], 1 - fractions[1])
-    assert time.process_time() - begun < 2
     assert np.all(np.isfinite(grid))
 
 

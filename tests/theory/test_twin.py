@@ -1,7 +1,5 @@
 """The linear twin: its constants, its features, and descent in closed form against descent step by step."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -263,20 +261,19 @@ def test_the_slowest_mode(activation, steps, power):
         assert gap > 0.5 * np.mean(y**2)
 
 
-def test_ten_thousand_times_come_from_one_decomposition():
+def test_ten_thousand_times_come_from_one_decomposition(monkeypatch):
+    """How much less time that takes than stepping is measured by `make bench`, case `twin`."""
     rng = np.random.default_rng(4)
-    x, t = rng.normal(size=(4000, 50)), np.arange(10_000)
+    x, t = rng.normal(size=(400, 50)), np.arange(10_000)
     y = np.sign(x[:, 0])
-    start = time.process_time()
+    decompose, decomposed = np.linalg.svd, []
+    monkeypatch.setattr(np.linalg, "svd", lambda A, **how: decomposed.append(A.shape) or decompose(A, **how))
     made = twin.two_layer(x, y, activation="erf", first_step_size=0.25, second_step_size=0.25)
     losses = made.loss(t)
-    closed = time.process_time() - start
+    assert decomposed == [(53, 52)], "one, of the triangle that is left of features and label"
     psi = made.features(x)
-    start = time.process_time()
     naive = naive_descent(psi, y, 0.25, 100)
-    stepped = (time.process_time() - start) * 100
     np.testing.assert_allclose(losses[:101], np.mean((psi @ naive.T - y[:, None]) ** 2, axis=0) / 2, rtol=1e-12)
-    assert stepped > 10 * closed
 
 
 X, Y = np.eye(3), np.ones(3)

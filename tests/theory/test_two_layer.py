@@ -1,7 +1,5 @@
 """The exact two-layer flow against an ODE solver, the printed formula, its limits and its symmetries."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -216,19 +214,14 @@ def test_shapes_follow_t():
     assert [x.shape for x in layers([0.0, np.inf], W1, W2, Y)] == [(2, 1, 3), (2, 1, 1)]
 
 
-def test_one_time_costs_a_fraction_of_integrating_to_it():
-    """60 × 60 × 60 to t = 1000, where the least mode is learnt."""
+def test_a_late_time_of_a_large_flow_is_the_integrated_one():
+    """30 × 30 × 30 to t = 1000, where the least mode is learnt; `make bench`, case `two_layer`, says how much faster."""
     rng = np.random.default_rng(1)
-    W1, Y, turn = rng.normal(size=(60, 60)) / 120, rng.normal(size=(60, 60)) / 8, orthonormal(rng, 60, 60)
+    W1, Y, turn = rng.normal(size=(30, 30)) / 60, rng.normal(size=(30, 30)) / 6, orthonormal(rng, 30, 30)
     turn[0] *= np.sign(np.linalg.det(turn) * np.linalg.det(Y))
     W2 = turn @ W1.T
-    clocks = [time.process_time()]
     A, B = integrate(1000.0, W1, W2, Y, rtol=1e-10)
-    clocks.append(time.process_time())
-    exact = trajectory(1000.0, W1, W2, Y)
-    clocks.append(time.process_time())
-    assert gap(B @ A, exact, Y) < 1e-10
-    assert clocks[1] - clocks[0] > 20 * (clocks[2] - clocks[1])
+    assert gap(B @ A, trajectory(1000.0, W1, W2, Y), Y) < 1e-10
 
 
 @given(st.integers(2, 6), seeds, st.floats(-16, -8))

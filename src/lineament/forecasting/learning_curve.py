@@ -9,7 +9,7 @@ trials were off by on average.
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy import special
 
 from lineament.core import arguments
 from lineament.data import tables
@@ -91,7 +91,7 @@ def from_moments(
     theory, bound = curve_estimate.errors(curve_estimate.estimate(X, Y, chosen), at, reach)
     subsamples, measured = _subsamples(X, Y, chosen, rng)
     error = theory if method == "theory" else power_law.fit(subsamples, measured)(at)
-    width = np.exp(float(norm.ppf((1 + level) / 2)) * _spread(X, Y, chosen, at, reach, method, trials, rng))
+    width = np.exp(float(special.ndtri((1 + level) / 2)) * _spread(X, Y, chosen, at, reach, method, trials, rng))
     low, high = error / width, error * width
     curve, steps = slice(0, POINTS), range(POINTS, POINTS + 3)
     return LearningCurve(

@@ -204,11 +204,11 @@ def _pearson(x: Vector, y: Vector) -> float:
 
 
 def _fisher(r: float, variance: float, confidence: float) -> tuple[float, float]:
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     if abs(r) == 1:
         return r, r
-    half = float(norm.ppf((1 + confidence) / 2)) * np.sqrt(variance)
+    half = float(ndtri((1 + confidence) / 2)) * np.sqrt(variance)
     return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from scipy.stats import norm
+from scipy import special
 
 from ...evidence import Check, Evidence, at_most, within
 from ...evidence import figure as fig
@@ -248,7 +248,7 @@ def _first_change(rng: np.random.Generator, count: int) -> Check:
         for change, rate in ((dA / 0.2, -2 * data.d.sum() / m), (dB / 0.2, -2 * K / m * data.d)):
             deviations.append((change.mean(axis=0) - rate) / (change.std(axis=0) / count**0.5))
     z = np.abs(np.concatenate(deviations))
-    bar = float(norm.isf(0.5 * (1 - (1 - 1e-3) ** (1 / z.size))))
+    bar = float(-special.ndtri(0.5 * (1 - (1 - 1e-3) ** (1 / z.size))))
     return at_most("largest deviation of the mean first change from its rate, in standard errors", z.max(), bar,
                    "standard errors: chance exceeds this once in a thousand such experiments")  # fmt: skip
 

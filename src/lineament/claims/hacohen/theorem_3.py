@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from scipy.stats import norm
+from scipy import special
 
 from ...evidence import Evidence, at_most, within
 from ...evidence import figure as fig
@@ -52,7 +52,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     rng = generator(key)
     means = _means(rng, settings)
     z = means.deviations
-    bar = float(norm.isf(0.5 * (1 - (1 - settings.chance) ** (1 / z.size))))
+    bar = float(-special.ndtri(0.5 * (1 - (1 - settings.chance) ** (1 / z.size))))
     spread = float(np.sqrt(np.mean(z[means.random] ** 2)))
     return Evidence(
         checks=[
@@ -148,6 +148,7 @@ def _figure(means: Means) -> fig.Figure:
     edges, ends = np.linspace(-4.5, 4.5, 28), [means.expected.min(), means.expected.max()]
     heights = np.histogram(means.deviations[means.random], edges, density=True)[0]
     fine = np.linspace(-4, 4, 80)
+    bell = np.exp(-(fine**2) / 2) / np.sqrt(2 * np.pi)
     return fig.Figure(
         (
             fig.Panel(
@@ -158,7 +159,7 @@ def _figure(means: Means) -> fig.Figure:
                 y_scale="log",
             ),
             fig.Panel(
-                (fig.bars(edges, heights, "all entries"), fig.theory(fine, norm.pdf(fine), "chance alone")),
+                (fig.bars(edges, heights, "all entries"), fig.theory(fine, bell, "chance alone")),
                 "deviation, standard errors",
                 "density",
                 y_limits=(0.0, 0.5),

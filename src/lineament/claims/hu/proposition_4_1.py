@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from scipy.stats import binom
+from scipy.special import binom
 
 from ... import models, starts
 from ...evidence import Check, Evidence, at_least, at_most, within
@@ -147,7 +147,7 @@ def _excess(q: int) -> float:
     """κ = q E[ρg(ρ)] − 2ζ², ρ the mean of q random signs: what the linear part has beyond 2ζ²."""
     heads = np.arange(q + 1)
     rho = (2 * heads - q) / q
-    return float(q * np.sum(binom.pmf(heads, q, 0.5) * rho * _profile(rho))) - 2 * twin.constants("erf").zeta ** 2
+    return float(q * np.sum(binom(q, heads) / 2.0**q * rho * _profile(rho))) - 2 * twin.constants("erf").zeta ** 2
 
 
 def _finite_networks(key: jax.Array, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:

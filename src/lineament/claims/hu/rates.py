@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ... import models
 from ...evidence import Check, at_most
@@ -132,7 +132,7 @@ def rate(sizes: Sequence[float], table: np.ndarray) -> tuple[float, float, float
     slope = float(np.sum(x * y) / np.sum(x**2))
     freedom = table.size - table.shape[1] - 1
     error = np.sqrt(np.sum((y - slope * x) ** 2) / freedom / np.sum(x**2))
-    half = float(error * stats.t.ppf(0.975, freedom))
+    half = float(error * special.stdtrit(freedom, 0.975))
     return slope, slope - half, slope + half
 
 
