@@ -88,6 +88,15 @@ def pixels(tile: recording_tiles.Tile) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(tile.source.split(",")[1]))))
 
 
+def test_long_names_of_layers_lose_whole_parts_and_keep_their_number():
+    names = [f"encoder.layer.{k}.attention.output.dense" for k in (10, 11)]
+    pair, single = " → ".join(names), "bert.encoder.layer.7.dense"
+    page = recording_page.page(run(unbalancedness={pair: np.arange(6)}, spectra={single: np.ones((6, 3))}))
+    drawn = page.replace("&#8230;", "…").replace("&#8594;", "→")
+    assert "…10…output.dense → …11…output.dense" in drawn
+    assert "…encoder.layer.7.dense" in drawn
+
+
 def test_pictures_have_their_row_label_and_prediction():
     made = run()
     doubtful, first, last = recording_tiles.groups(made, suspects=(7, 3))

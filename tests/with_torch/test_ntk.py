@@ -227,12 +227,30 @@ class TimeFirst(nn.Module):
 
 
 class Recurrent(nn.Module):
-    def __init__(self):
+    """A recurrent layer, its outputs at all times and its last states."""
+
+    def __init__(self, kind, **options):
         super().__init__()
-        self.cell, self.head = nn.LSTM(3, 4, batch_first=True), nn.Linear(4, 2)
+        self.layer = kind(3, 4, **options)
+        self.first = 0 if options.get("batch_first") else 1
 
     def forward(self, x):
-        return self.head(self.cell(x)[0][:, -1])
+        out, states = self.layer(x if self.first == 0 else x.transpose(0, 1))
+        states = states if isinstance(states, tuple) else (states,)
+        ends = [state.transpose(0, 1).flatten(1) for state in states]
+        return torch.cat([out.transpose(0, self.first).sin().sum(1), *ends], 1)[:, ::3]
+
+
+class Cells(nn.Module):
+    """A cell of each kind, called twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.gru, self.rnn = nn.LSTMCell(3, 2), nn.GRUCell(2, 2, bias=False), nn.RNNCell(2, 2)
+
+    def forward(self, x):
+        h, c = self.lstm(x[:, 1], self.lstm(x[:, 0]))
+        return self.rnn(self.gru(h, self.gru(c)), c)
 
 
 class Scaled(nn.Module):
@@ -279,6 +297,21 @@ OTHER = {
     "by themselves": (Scaled, lambda n: draw(n, 5, 4)),
     "positions": (Positions, lambda n: torch.randint(9, (n, 5))),
     "time first": (TimeFirst, lambda n: draw(n, 5, 3)),
+    **{
+        f"recurrent {kind.__name__} {options}": (
+            lambda kind=kind, o=options: Recurrent(kind, **o),
+            lambda n: draw(n, 5, 3),
+        )
+        for kind, options in (
+            (nn.LSTM, {"batch_first": True}),
+            (nn.LSTM, {"num_layers": 2, "bidirectional": True, "bias": False}),
+            (nn.GRU, {"bidirectional": True, "batch_first": True}),
+            (nn.GRU, {"num_layers": 2}),
+            (nn.RNN, {"num_layers": 2}),
+            (nn.RNN, {"nonlinearity": "relu"}),
+        )
+    },
+    "recurrent cells": (Cells, lambda n: draw(n, 2, 3)),
     "parametrised": (lambda: parametrizations.weight_norm(nn.Linear(3, 2)), lambda n: draw(n, 3)),
     "hooked": (lambda: nn.Sequential(weight_norm(nn.Linear(3, 2))), lambda n: draw(n, 3)),
     "attention of expand": (
@@ -287,7 +320,11 @@ OTHER = {
     ),
 }
 SLOW = {
-    "recurrent": (Recurrent, lambda n: draw(n, 5, 3), ["cell.weight_hh_l0 (LSTM)"]),
+    "projected states": (
+        lambda: Recurrent(nn.LSTM, proj_size=2, batch_first=True),
+        lambda n: draw(n, 5, 3),
+        ["layer.weight_hr_l0 (LSTM)"],
+    ),
     "slopes": (lambda: nn.Sequential(nn.Linear(3, 2), nn.PReLU()), lambda n: draw(n, 3), ["1.weight (PReLU)"]),
 }
 
@@ -308,9 +345,11 @@ def test_parameters_that_enter_by_other_ways(case, memory):
         model, x[:1]).shape[-1])  # fmt: skip
 
 
-@pytest.mark.parametrize("case", ["attention", "by themselves", "positions"])
+@pytest.mark.parametrize(
+    "case", ["attention", "by themselves", "positions", *(case for case in OTHER if case.startswith("recurrent"))]
+)
 def test_nothing_of_these_needs_the_whole_jacobian(case, monkeypatch):
-    """Projections of attention, normalisations of a subclass, positions and scales: all are found where they enter."""
+    """Attention, normalisations of a subclass, positions, scales, recurrent gates: all are found where they enter."""
     make, inputs = OTHER[case]
     monkeypatch.setattr("lineament.torch.jacobian.Jacobian._otherwise", None)
     model, x = built(make), inputs(4)
@@ -341,7 +380,7 @@ def test_both_routes_are_the_same(positions, out, groups, outputs):
         for memory in (1.0, 1e9):
             tile = Tile(3, 4, 2, outputs, x, False)
             getattr(tile, route)(p, q, memory)
-            found.append(tile.sum)
+            found.append(tile.result())
     J, K = p.dense(), q.dense()
     everything = torch.einsum("xip,yjp->xyij", J, K)
     wanted = {

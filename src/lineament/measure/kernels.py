@@ -7,11 +7,12 @@ backward pass for all layers. With positions p of an image, a layer contributes
     Σ_{p,p'} ⟨a_p, a'_p'⟩ ⟨b_p, b'_p'⟩ = ⟨G, G'⟩,    G = Σ_p b_p a_pᵀ.
 
 The left form costs P²(fan_in + fan_out) per pair of examples, the right form fan_in · fan_out: each layer uses the
-cheaper, dense layers always the left. Any other function is differentiated for a few of its parameters at a time.
+cheaper, dense layers always the left. In any other function dense layers are found in its trace (`traced`); by what is
+left it is differentiated for a few of its parameters at a time.
 """
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from ..core import checks
 from ..core.layered import AbstractLayered
 from ..core.model import AbstractModel
 from ..core.precision import full_precision
+from .traced import Traced, traced
 
 Outputs = Literal["all", "diagonal", "mean"]
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
@@ -71,9 +73,11 @@ def empirical(
     if not leaves or not all(jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in leaves):
         raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
     if isinstance(model, AbstractLayered) and model.tap_shapes:
+        if x.ndim != 2:
+            raise ValueError(f"x must have one row for each example; got shape {x.shape}")
         parts = _Layers(model, parameters, x)
     else:
-        parts = _Leaves(model, parameters, x)
+        parts = _any_function(model, parameters, x)
     return _in_blocks(parts, x, against, y is None, outputs, memory)
 
 
@@ -100,7 +104,9 @@ def as_function(model: Any, parameters: Any = None) -> tuple[Any, Any]:
         return model, parameters
     if isinstance(model, eqx.Module) and callable(model):
         moving, fixed = eqx.partition(model, eqx.is_inexact_array)
-        return lambda p, x: jax.vmap(eqx.combine(p, fixed))(x), moving
+        if any(map(eqx.is_array, jax.tree.leaves(fixed))):  # arrays have no hash
+            return lambda p, x: jax.vmap(eqx.combine(p, fixed))(x), moving
+        return _Mapped(fixed), moving
     if "flax.Module" in home:  # nnx, which holds its own parameters
         nnx = importlib.import_module("flax.nnx")
         graph, held, others = nnx.split(model, nnx.Param, ...)
@@ -109,6 +115,15 @@ def as_function(model: Any, parameters: Any = None) -> tuple[Any, Any]:
         "parameters must be a tree of floating-point arrays; got None, which is for modules of equinox and flax.nnx that "
         f"hold their own, and not for a {type(model).__name__}"
     )
+
+
+class _Mapped(eqx.Module):
+    """A module of equinox over a batch, without its parameters: equal to any other of its kind, so compiled once."""
+
+    fixed: Any
+
+    def __call__(self, parameters: Any, x: jax.Array) -> jax.Array:
+        return jax.vmap(eqx.combine(parameters, self.fixed))(x)
 
 
 def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
@@ -123,9 +138,7 @@ def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
     return np.linalg.eigvalsh(K)[::-1]
 
 
-def _in_blocks(
-    parts: "_Layers | _Leaves", x: jax.Array, y: jax.Array, same: bool, outputs: Outputs, memory: float
-) -> NDArray:
+def _in_blocks(parts: "_Parts", x: jax.Array, y: jax.Array, same: bool, outputs: Outputs, memory: float) -> NDArray:
     k = parts.outputs
     outputs = "mean" if k == 1 else outputs
     entries = {"all": (k, k), "diagonal": (k,), "mean": ()}[outputs]
@@ -153,15 +166,20 @@ def _products(on_host: bool) -> Any:
 
 
 class _Leaves:
-    """Any function: a few leaves of the parameters at a time, none of them together larger than the largest."""
+    """Any function: a few leaves of the parameters at a time, none of them together larger than the largest.
 
-    def __init__(self, model: Any, parameters: Any, x: jax.Array) -> None:
+    `known` are leaves that something else contracts.
+    """
+
+    def __init__(self, model: Any, parameters: Any, x: jax.Array, known: Collection[int] = ()) -> None:
         values = jax.eval_shape(partial(_value, model), parameters, x[:1])
         if not hasattr(values, "shape") or values.ndim not in (1, 2) or values.shape[0] != 1:
             raise ValueError(f"model must return (n,) or (n, k) values for n examples; one example gives {values}")
         self.model, self.outputs, self.dtype = model, prod(values.shape), values.dtype
         self.leaves, self.tree = jax.tree.flatten(parameters)
-        self.groups = _groups([leaf.size for leaf in self.leaves])
+        left = [leaf for leaf in range(len(self.leaves)) if leaf not in known]
+        groups = _groups([self.leaves[leaf].size for leaf in left])
+        self.groups = [tuple(left[k] for k in group) for group in groups]
         self.on_host = _on_cpu(x)
 
     @property
@@ -169,7 +187,7 @@ class _Leaves:
         return len(self.groups)
 
     def block(self, memory: float) -> int:
-        largest = max(sum(self.leaves[leaf].size for leaf in group) for group in self.groups)
+        largest = max((sum(self.leaves[leaf].size for leaf in group) for group in self.groups), default=1)
         return int(memory / (3 * self.outputs * largest * self.dtype.itemsize))
 
     def prepare(self, x: jax.Array) -> Any:
@@ -185,12 +203,42 @@ class _Leaves:
         return _batched(lambda x: _leaf_jacobian(self.model, self.tree, group, self.leaves, x), x, self.on_host)
 
 
+class _Both:
+    """Any function with dense layers: these by their inputs and taps, all other leaves by their Jacobian."""
+
+    def __init__(self, layers: "_Layers", leaves: _Leaves) -> None:
+        self.layers, self.leaves, self.outputs, self.dtype = layers, leaves, leaves.outputs, leaves.dtype
+
+    @property
+    def count(self) -> int:
+        return self.layers.count + self.leaves.count
+
+    def block(self, memory: float) -> int:
+        return min(self.layers.block(memory), self.leaves.block(memory))
+
+    def prepare(self, x: jax.Array) -> Any:
+        return self.layers.prepare(x), x
+
+    def contract(self, part: int, left: Any, right: Any, outputs: Outputs) -> Any:
+        own, side = (self.layers, 0) if part < self.layers.count else (self.leaves, 1)
+        mine = left[side]
+        theirs = mine if right is left else right[side]
+        return own.contract(part - side * self.layers.count, mine, theirs, outputs)
+
+
+def _any_function(model: Any, parameters: Any, x: jax.Array) -> "_Parts":
+    """How to contract a function that no one says anything of: its dense layers, if its trace has some."""
+    leaves = _Leaves(model, parameters, x)
+    layers = None if isinstance(model, AbstractModel) else traced(model, parameters, x)
+    if layers is None:
+        return leaves
+    return _Both(_Layers(layers, parameters, x), _Leaves(model, parameters, x, layers.leaves))
+
+
 class _Layers:
     """A network of products: the inputs of its layers and the derivatives at its taps, contracted layer by layer."""
 
-    def __init__(self, model: AbstractLayered, parameters: Any, x: jax.Array) -> None:
-        if x.ndim != 2:
-            raise ValueError(f"x must have one row for each example; got shape {x.shape}")
+    def __init__(self, model: AbstractLayered | Traced, parameters: Any, x: jax.Array) -> None:
         self.model, self.parameters, self.taps = model, parameters, model.tap_shapes
         inputs, derivatives = jax.eval_shape(partial(_factors, model), parameters, x[:1])
         self.outputs, self.dtype = derivatives[0].shape[1], derivatives[0].dtype
@@ -253,6 +301,9 @@ class _Layers:
         return self.space[side][: prod(shape)].reshape(shape)
 
 
+_Parts = _Layers | _Leaves | _Both
+
+
 def _value(model: Any, parameters: Any, x: jax.Array) -> jax.Array:
     if not isinstance(model, AbstractModel):
         return model(parameters, x)
@@ -272,7 +323,7 @@ def _leaf_jacobian(model: Any, tree: Any, group: tuple[int, ...], leaves: list, 
     return jnp.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in J], axis=2)
 
 
-def _factors(model: AbstractLayered, parameters: Any, x: jax.Array) -> tuple[list, list]:
+def _factors(model: AbstractLayered | Traced, parameters: Any, x: jax.Array) -> tuple[list, list]:
     """Inputs of the layers, and derivatives (n, k, positions, fan_out) of every output at every tap."""
     n = x.shape[0]
     dtype = jnp.result_type(*jax.tree.leaves(parameters))
@@ -291,7 +342,9 @@ _jitted_factors = eqx.filter_jit(_factors)
 
 
 @eqx.filter_jit
-def _layer_jacobian(model: AbstractLayered, layer: int, inputs: jax.Array, derivatives: jax.Array) -> jax.Array:
+def _layer_jacobian(
+    model: AbstractLayered | Traced, layer: int, inputs: jax.Array, derivatives: jax.Array
+) -> jax.Array:
     G = jnp.einsum("nkpo,npi->nkoi", derivatives, model.rows(layer, inputs), precision=jax.lax.Precision.HIGHEST)
     return G.reshape(*G.shape[:2], -1)
 

@@ -199,5 +199,16 @@ def _span(course: np.ndarray, share: bool) -> str:
     return " to ".join(f"{value:.1%}" if share else f"{value:.3g}" for value in course[[0, -1]])
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 22 else f"…{name[-21:]}"
+def _short(name: str, longest: int = 22) -> str:
+    """A name with as many of its last parts as fit, and the last number before them; each of a pair by itself."""
+    if _PAIR in name:
+        return _PAIR.join(_short(part, 16) for part in name.split(_PAIR))
+    parts, number = name.split("."), ""
+    while len(parts) > 1 and len(".".join(parts)) > longest:
+        left_out = parts.pop(0)
+        number = f"…{left_out}" if left_out.isdigit() else number
+    kept = ".".join(parts)[-longest:]
+    return kept if kept == name else f"{number}…{kept}"
+
+
+_PAIR = " → "

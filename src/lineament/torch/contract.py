@@ -16,7 +16,7 @@ from .derivatives import Derivative, Lookup, Outer
 
 Outputs = Literal["all", "diagonal", "mean"]
 _COLUMNS = 8192  # of a Jacobian in one product: sums of more products in single precision lose digits
-_PARTS = 4
+_PARTS = 4  # of a symmetric product: more save no more on a CPU; two below 128 rows, none below 64
 
 
 def by_pairs(derivative: Outer, outputs: Outputs, others: int) -> bool:
@@ -40,13 +40,15 @@ class Tile:
     def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
         self.outputs: Outputs = outputs
         self.same, self.like = same, like
-        shape = {"all": (rows, columns, c, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
+        # All outputs as a product of Jacobians has them, (x, outputs, y, outputs), and turned once at the end.
+        shape = {"all": (rows, c, columns, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
         dtype = like.dtype if like.device.type == "mps" else torch.float64
         self.sum = torch.zeros(shape, dtype=dtype, device=like.device)
 
     def result(self) -> Tensor:
         """The block in the dtype of the derivatives."""
-        return self.sum.to(self.like.dtype)
+        total = self.sum.to(self.like.dtype)
+        return total.transpose(1, 2) if self.outputs == "all" else total
 
     def add(self, p: Derivative, q: Derivative, others: int, memory: float) -> None:
         """Add the inner products of two derivatives by one parameter."""
@@ -71,7 +73,7 @@ class Tile:
                 self.sum += _product(left.flatten(1), right.flatten(1), self.same)
                 continue
             product = _product(left.flatten(0, 1), right.flatten(0, 1), self.same)
-            self.sum += product.reshape(len(J), J.shape[1], len(K), K.shape[1]).transpose(1, 2)
+            self.sum += product.view(self.sum.shape)
 
     def _slices(self, p: Outer, q: Outer, memory: float) -> None:
         """By sums over positions, written out for some rows of the weight at a time."""
@@ -117,7 +119,7 @@ class Tile:
             weight, mine = inner(some), d[some]
             if self.outputs == "all":
                 cross = torch.einsum("xcto,yeso->xctyes", mine, other)
-                self.sum[some] += cross.mul_(weight[:, None, :, :, None]).sum((2, 5)).transpose(1, 2)
+                self.sum[some] += cross.mul_(weight[:, None, :, :, None]).sum((2, 5))
             elif self.outputs == "diagonal":
                 cross = torch.einsum("xcto,ycso->cxtys", mine, other)
                 self.sum[some] += cross.mul_(weight).sum((2, 4)).permute(1, 2, 0)
@@ -128,11 +130,12 @@ class Tile:
 
 def _product(A: Tensor, B: Tensor, same: bool) -> Tensor:
     """`ABᵀ`; of a matrix with itself only the blocks below the diagonal are computed, and turned over."""
-    if not same or len(A) < 128:
+    if not same or len(A) < 64:
         return A @ B.T
     out = A.new_empty(len(A), len(A))
-    cuts = [len(A) * k // _PARTS for k in range(_PARTS + 1)]
-    for k in range(_PARTS):
+    parts = _PARTS if len(A) >= 128 else 2
+    cuts = [len(A) * k // parts for k in range(parts + 1)]
+    for k in range(parts):
         low, high = cuts[k], cuts[k + 1]
         out[low:high, :high] = A[low:high] @ A[:high].T
         out[:low, low:high] = out[low:high, :low].T

@@ -13,18 +13,21 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.linalg import vecdot
 from torch.nn.functional import pad, unfold
+
+CHECKED = 2  # examples whose derivatives are compared with those by autograd
 
 
 @dataclass(frozen=True)
 class Dense:
     """Derivatives (examples, outputs, parameters), and a bound on their norm had nothing cancelled in them.
 
-    The bound, of the first k examples, is computed only where they are checked: it reads all terms that were added up.
+    The bound is of the first examples, those that are checked: their derivatives by themselves if there is none.
     """
 
     J: Tensor
-    bound: Callable[[int], Tensor] | None = None
+    bound: Tensor | None = None
 
     def first(self, k: int) -> "Dense":
         """The derivatives at the first k examples."""
@@ -36,8 +39,8 @@ class Dense:
 
     def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
         """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        size = self.J.norm() if self.bound is None else self.bound(len(v))
-        return torch.einsum("bc,bcp->p", v, self.J), v.norm() * size
+        size = self.J.norm() if self.bound is None else self.bound
+        return v.flatten() @ self.J.flatten(0, 1), v.norm() * size
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,9 @@ class Outer:
 
     def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
         """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        d, a = torch.einsum("bc,bcgto->bgto", v, self.d), self.a
-        W = torch.einsum("bgto,bgti->goi", d, a)
+        a, (_, _, g, t, o) = self.a, self.d.shape
+        d = (v[:, None] @ self.d.flatten(2)).view(-1, g, t, o)
+        W = d.transpose(0, 1).flatten(1, 2).mT @ a.transpose(0, 1).flatten(1, 2)
         return (W[0].T if self.turned else W).flatten(), d.norm() * a.norm()
 
 
@@ -193,16 +197,16 @@ def by_lookup(index: Tensor, rows: int, skipped: int | None, weight: str) -> Fou
 def by_affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: str, bias: str) -> Found:
     """A scale and a shift of what `normal` gives, along the second axis or the last ones, by `size` numbers."""
 
-    def summed(terms: Tensor) -> Dense:
-        if per_channel:
-            return _summed(terms.reshape(*terms.shape[:3], -1), 3)
-        return _summed(terms.reshape(*terms.shape[:2], -1, size), 2)
-
     def found(d: Tensor) -> dict[str, Derivative]:
         parts: dict[str, Derivative] = {}
+        d = d.reshape(*d.shape[:3], -1) if per_channel else d.reshape(*d.shape[:2], -1, size)
+        axis = 3 if per_channel else 2
         if weight:
-            parts[weight] = summed(d * normal()[:, None])
-        return parts | ({bias: summed(d)} if bias else {})
+            x = normal()
+            x = (x.reshape(*x.shape[:2], -1) if per_channel else x.reshape(len(x), -1, size))[:, None]
+            some = (d[:CHECKED] * x[:CHECKED]).norm()
+            parts[weight] = Dense(vecdot(d, x) if per_channel else (d * x).sum(2), d.shape[axis] ** 0.5 * some)
+        return parts | ({bias: _summed(d, axis)} if bias else {})
 
     return found
 
@@ -221,7 +225,7 @@ def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
         if value is not parameter:
             each = J.reshape(b * c, *value.shape)
             (J,) = torch.autograd.grad(value, parameter, each, retain_graph=True, is_grads_batched=True)
-        return {name: Dense(J.reshape(b, c, -1), lambda k: terms**0.5 * d[:k].norm())}
+        return {name: Dense(J.reshape(b, c, -1), terms**0.5 * d[:CHECKED].norm())}
 
     return found
 
@@ -232,20 +236,25 @@ def _sequence(a: Tensor) -> Tensor:
 
 def _summed(terms: Tensor, axis: int) -> Dense:
     """The derivative whose terms (examples, outputs, parameters and positions) add up along an axis."""
-    return Dense(terms.sum(axis), lambda k: terms.shape[axis] ** 0.5 * terms[:k].norm())
+    return Dense(terms.sum(axis), terms.shape[axis] ** 0.5 * terms[:CHECKED].norm())
 
 
 def together(parts: list[Derivative]) -> Derivative:
-    """The derivative by a parameter that several calls use."""
-    return reduce(_both, parts)
+    """The derivative by a parameter that several calls use: positions side by side where forms agree, else the sum."""
+    p = parts[0]
+    if len(parts) == 1:
+        return p
+    if isinstance(p, Outer) and all(_alike(p, q) for q in parts):
+        return replace(p, x=torch.cat([q.x for q in parts], 1), d=torch.cat([q.d for q in parts], 3))  # type: ignore[union-attr]
+    if all(isinstance(q, Lookup) for q in parts):
+        return replace(p, index=torch.cat([q.index for q in parts], 1), d=torch.cat([q.d for q in parts], 2))  # type: ignore[union-attr]
+    return reduce(_sum, map(written, parts))
 
 
-def _both(p: Derivative, q: Derivative) -> Derivative:
-    """The derivative by a parameter that two calls use: positions side by side where their forms agree, else the sum."""
-    if isinstance(p, Outer) and isinstance(q, Outer) and p.rows is q.rows is _sequence and p.turned == q.turned:
-        return replace(p, x=torch.cat([p.x, q.x], 1), d=torch.cat([p.d, q.d], 3))
-    if isinstance(p, Lookup) and isinstance(q, Lookup):
-        return Lookup(torch.cat([p.index, q.index], 1), torch.cat([p.d, q.d], 2), p.rows)
-    left, right = written(p), written(q)
-    size = lambda part, k: part.J[:k].norm() if part.bound is None else part.bound(k)  # noqa: E731
-    return Dense(left.J + right.J, lambda k: size(left, k) + size(right, k))
+def _alike(p: Outer, q: Derivative) -> bool:
+    return isinstance(q, Outer) and p.rows is q.rows is _sequence and p.turned == q.turned
+
+
+def _sum(p: Dense, q: Dense) -> Dense:
+    size = lambda part: part.J[:CHECKED].norm() if part.bound is None else part.bound  # noqa: E731
+    return Dense(p.J + q.J, size(p) + size(q))

@@ -2,7 +2,8 @@
 
 Every call of a linear, convolutional, embedding or normalising function with a parameter is noted while the model runs,
 with the tensor z at which its derivatives are to be taken. So is a parameter that is added to or multiplied with
-something, or expanded to all examples, as position embeddings, class tokens and layer scales are.
+something, or expanded to all examples, as position embeddings, class tokens and layer scales are. Recurrent layers are
+run step by step, as they give no place in between.
 """
 
 import types
@@ -14,7 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from . import recurrent
 from .derivatives import Derivative, by_affine, by_convolution, by_copies, by_linear, by_lookup
+from .recurrent import Step, gru_step, lstm_step, relu_step, tanh_step
 
 
 class Tap(NamedTuple):
@@ -71,6 +74,11 @@ class Taps(TorchFunctionMode):
             return z
         self.found.append(Tap(z, derivatives, self.attending))
         return z.clone()
+
+    def note_linear(self, z: Tensor, a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """Note the place of a dense layer, whose inputs are (examples, …, in)."""
+        names = self.name(weight), self.name(bias)
+        return self.note(z, by_linear(a.detach().reshape(self.n, -1, a.shape[-1]), *names)) if any(names) else z
 
 
 # Arguments are named as PyTorch names them: a model may give them by name.
@@ -141,6 +149,39 @@ def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
 
         size = weight.numel() if weight is not None else bias.numel()  # type: ignore[union-attr]
         return taps.note(z, by_affine(normal, per_channel, size, *names))
+
+    return rule
+
+
+def _recurrent(step: Step) -> Callable[..., Any]:
+    """All steps of a recurrent network, of `torch.lstm` and its like."""
+
+    def rule(taps: Taps, func: Any, input: Any, hx: Any, *args: Any, **kwargs: Any) -> Any:
+        # A packed batch, projections of the hidden state and random dropout are left to PyTorch.
+        if kwargs or len(args) != 7 or not isinstance(args[0], (list, tuple)):
+            return func(input, hx, *args, **kwargs)
+        weights, biased, layers, dropout, training, both, batch_first = args
+        x = input if batch_first else input.transpose(0, 1)
+        directions = 2 if both else 1
+        whole = len(weights) == layers * directions * (4 if biased else 2)
+        if not whole or (training and dropout) or len(x) != taps.n or not any(map(taps.name, weights)):
+            return func(input, hx, *args)
+        states = hx if isinstance(hx, tuple) else (hx,)
+        out, ends = recurrent.run(step, taps.note_linear, x, states, list(weights), biased, directions)
+        return (out if batch_first else out.transpose(0, 1), *ends)
+
+    return rule
+
+
+def _cell(step: Step) -> Callable[..., Any]:
+    """One step of a cell, of `torch.lstm_cell` and its like."""
+
+    def rule(taps: Taps, func: Any, input: Tensor, hx: Any, *weights: Any) -> Any:
+        if len(weights) != 4 or len(input) != taps.n or not any(map(taps.name, weights)):
+            return func(input, hx, *weights)
+        states = tuple(hx) if isinstance(hx, (list, tuple)) else (hx,)
+        ends = recurrent.cell(step, taps.note_linear, input, states, list(weights))
+        return ends if len(ends) > 1 else next(iter(ends))
 
     return rule
 
@@ -221,6 +262,9 @@ _all(_matmul, (torch.matmul, T.matmul, T.__matmul__))
 _all(_broadcast, (torch.add, T.add, T.__add__, T.__radd__, torch.mul, T.mul, T.__mul__, T.__rmul__, T.sub, T.__sub__))
 _all(_expanded, (T.expand,))
 _all(_viewed, (T.reshape, T.view, T.unsqueeze, T.__getitem__, T.transpose, T.permute, T.flatten, T.squeeze, T.to))
+for name, step in {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": tanh_step, "rnn_relu": relu_step}.items():
+    _RULES[getattr(torch, name)] = _recurrent(step)
+    _RULES[getattr(torch, f"{name}_cell")] = _cell(step)
 # The function itself, but for its first lines, which would hand it to this mode again.
 _ATTENTION = types.FunctionType(
     functional.multi_head_attention_forward.__code__,
