@@ -115,7 +115,14 @@ def test_one_is_told_in_the_singular(number, told):
 )
 def test_how_phases_are_told(apart, told):
     phases = [SimpleNamespace(separated=each) for each in apart]
-    assert words.order(SimpleNamespace(phases=phases, whiten=False)).startswith(told)
+    components = [SimpleNamespace(explained=0.5), SimpleNamespace(explained=1e-9)]
+    assert words.order(SimpleNamespace(phases=phases, whiten=False, components=components)).startswith(told)
+
+
+def test_components_that_are_not_learnt_in_time_are_not_called_unimportant():
+    components = [SimpleNamespace(explained=0.5), SimpleNamespace(explained=0.3)]
+    told = words.order(SimpleNamespace(phases=[], whiten=False, components=components))
+    assert told.startswith("No two components that matter are half learnt within this range")
 
 
 def test_what_was_left_out_is_told_in_the_singular_too():

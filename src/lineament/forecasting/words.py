@@ -23,6 +23,10 @@ SAVES_LITTLE = 0.01
 """Stopping early that saves less than this share of the expected test loss is not worth the trouble."""
 
 
+LEARNS = 0.01
+"""The least share of what can be learnt that counts as having learnt anything."""
+
+
 def count(value: float) -> str:
     """A whole number with its thousands set apart; a dash for what does not happen."""
     return f"{round(value):,}".replace(",", "\u202f") if math.isfinite(value) else "–"
@@ -31,6 +35,11 @@ def count(value: float) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """A share as a percentage."""
     return f"{100 * share:.{digits}f} %"
+
+
+def part(share: float) -> str:
+    """A share as a percentage that is 0 % or 100 % only where nothing, or all, is meant."""
+    return percent(share, 1 if 0 < share < 0.005 or 0.995 <= share < 1 else 0)
 
 
 def title(made: Forecast) -> str:
@@ -113,7 +122,7 @@ def constant(columns: Sequence[str]) -> str:
 def data(made: Forecast) -> str:
     """The table in one sentence."""
     m = made.moments
-    share = f"A linear map can explain {percent(made.r2)} of the target's variance in these examples."
+    share = f"A linear map can explain {part(made.r2)} of the target's variance in these examples."
     return f"{count(m.rows)} examples, {several(len(m.features), 'feature')}, {outputs(made)}. {share}"
 
 
@@ -121,12 +130,17 @@ def pace(made: Forecast) -> str:
     """How fast it learns, in one sentence."""
     if made.step_size > made.largest_stable:
         return beyond(made)
+    at = f"At step size {made.step_size:.3g}"
+    if made.learnt < LEARNS:
+        return f"{at} hardly anything is learnt in {several(made.steps, 'step')}."
     half, most = step_when(made, 0.5), step_when(made, 0.99)
     end = (
-        f"99 % by step {count(most)}" if math.isfinite(most) else f"{percent(made.learnt)} by step {count(made.steps)}"
+        f"99 % of the way by step {count(most)}"
+        if math.isfinite(most)
+        else f"{percent(made.learnt)} of the way by step {count(made.steps)}"
     )
-    begin = f"half of what can be learnt is learnt by step {count(half)}, " if math.isfinite(half) else ""
-    return f"At step size {made.step_size:.3g}, {begin}{end}."
+    begin = f"half of the way by step {count(half)} and " if math.isfinite(half) else ""
+    return f"{at} the training loss goes {begin}{end} to the least that a linear map has."
 
 
 def beyond(made: Forecast) -> str:
@@ -149,8 +163,10 @@ def beyond(made: Forecast) -> str:
 
 def first(made: Forecast) -> str:
     """What is learnt first."""
+    if made.step_size > made.largest_stable:
+        return "All times below are those of gradient flow, which descent does not follow at this step size."
     if not math.isfinite(listed(made)[0].half):
-        return "No component is half learnt within this range."
+        return f"No {kind(made)} is half learnt within this range."
     component = next((one for one in listed(made) if matters(made, one)), listed(made)[0])
     return (
         f"First comes {kind(made)} {component.number} ({made_of(component.features)}), which explains "
@@ -161,6 +177,10 @@ def first(made: Forecast) -> str:
 def order(made: Forecast) -> str:
     """Whether what matters is learnt in phases."""
     if not made.phases:
+        if sum(matters(made, component) for component in made.components) > 1:
+            return (
+                f"No two {kind(made)}s that matter are half learnt within this range: there are no phases to compare."
+            )
         return f"Only one {kind(made)} matters: there are no phases to tell apart."
     pairs, apart = len(made.phases), sum(phase.separated for phase in made.phases)
     strictly = "learnt strictly one after the other (90 % of the first before 10 % of the second)"
@@ -175,6 +195,10 @@ def stop(made: Forecast) -> str:
     stopping = made.stopping
     if stopping is None:
         return "When to stop cannot be told: too few examples are left over to estimate the noise."
+    if made.step_size > made.largest_stable:
+        return "When to stop cannot be told: the forecast ends at this step size."
+    if made.learnt < LEARNS:
+        return "When to stop cannot be told: hardly anything is learnt within this range."
     if not math.isfinite(stopping.best):
         return "Train to the end: the expected test loss never rises."
     if stopping.gain < SAVES_LITTLE:
@@ -231,6 +255,10 @@ def comparison(run: Comparison) -> str:
     """What training showed, in one sentence."""
     if run.diverged_at is not None:
         return f"Training diverged at step {count(run.diverged_at)}: the step size is too large."
+    if all(check.void for check in run.checks):
+        return (
+            f"Neither forecast nor training learns anything in {several(run.forecast.steps, 'step')} to be compared."
+        )
     return (
         f"Trained in {run.seconds:.2g} s: the loss was never further than {percent(run.gap, 1)} of its first value "
         "from the forecast for the same step."
