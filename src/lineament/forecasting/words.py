@@ -42,6 +42,11 @@ def part(share: float) -> str:
     return percent(share, 1 if 0 < share < 0.005 or 0.995 <= share < 1 else 0)
 
 
+def loss(value: float) -> str:
+    """A loss to three digits, in plain figures as long as there are few of them."""
+    return count(float(f"{value:.3g}")) if 1000 <= value < 1e6 else f"{value:.3g}"
+
+
 def title(made: Forecast) -> str:
     """What the forecast is about."""
     layers = "one layer" if made.depth == 1 else f"{made.depth} layers"
@@ -222,22 +227,21 @@ def test_loss(made: Forecast) -> str:
     if stopping is None:
         return ""
     i = int(np.argmin(stopping.loss))
-    told = f"{stopping.least:.3g} at best, {stopping.final:.3g} when everything is learnt"
+    told = f"{loss(stopping.least)} at best, {loss(stopping.final)} when everything is learnt"
     fixed, crossed, error = stopping.fixed_design, stopping.cross_validated, stopping.error
     if fixed is None or crossed is None or error is None or stopping.final_error is None:
         return (
             f"The test loss is expected to be {told}, on new labels of the table's own inputs (a fixed design); on new "
             "rows it is higher, and the table is too short or too wide to hold rows out."
         )
-    apart = (
-        f"; for new labels of the table's own inputs (a fixed design) theory says {fixed.least:.3g}, {fixed.final:.3g}"
-    )
+    said = f"{loss(fixed.least)}, {loss(fixed.final)}"
+    apart = f"; for new labels of the table's own inputs (a fixed design) theory says {said}"
     if stopping.method == "cross-validation":
         # Where training never hurts, the best is what is left when everything is learnt, beyond the end of the path.
         off = stopping.final_error if stopping.least == stopping.final else error[i]
         return f"On tenths of the rows that were left out the test loss is {told} (± {off:.2g}){apart}."
     return (
-        f"On rows left out one by one the test loss is {told}; on tenths that were left out {crossed[i]:.3g} "
+        f"On rows left out one by one the test loss is {told}; on tenths that were left out {loss(crossed[i])} "
         f"(± {error[i]:.2g}) at the same step{apart}."
     )
 

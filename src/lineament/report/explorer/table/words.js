@@ -21,6 +21,9 @@ export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} 
 /** A share as a percentage that is 0 % or 100 % only where nothing, or all, is meant. */
 const part = (share) => percent(share, (0 < share && share < 0.005) || (0.995 <= share && share < 1) ? 1 : 0);
 
+/** A loss to three digits, in plain figures as long as there are few of them. */
+const loss = (value) => (value >= 1000 && value < 1e6 ? count(Number(value.toPrecision(3))) : three(value));
+
 export const kind = (made) => (made.whiten ? "mode" : "component");
 
 /** The components that explain most, in the order in which they are half learnt. */
@@ -99,7 +102,7 @@ export function stop(made) {
 /** What the loss on new labels of the table's own inputs will be; empty where nothing is said on stopping. */
 function test_loss(made) {
   if (!made.stopping) return "";
-  return `The test loss is expected to be ${three(made.stopping.least)} at best, ${three(made.stopping.final)} when everything is learnt, on new labels of the table's own inputs (a fixed design); on new rows it is higher: lineament forecast holds rows out and tells by how much.`;
+  return `The test loss is expected to be ${loss(made.stopping.least)} at best, ${loss(made.stopping.final)} when everything is learnt, on new labels of the table's own inputs (a fixed design); on new rows it is higher: lineament forecast holds rows out and tells by how much.`;
 }
 
 export function step_size(made) {
