@@ -216,7 +216,11 @@ def _stopping(
         return None
     start = asked.start_scale if task.modes is not None else W0 @ task.V.T
     found = held_out(moments, start, asked.depth, path.time, seed)
-    return fixed if found is None else on_new_rows(path.time, fixed, found)
+    if found is None:
+        return fixed
+    # A mode is one direction of the outputs and all of the inputs; a component, the other way round.
+    learnt = np.clip(path.share, 0, 1).mean(axis=1) * len(task.d)
+    return on_new_rows(path.time, fixed, found, np.append(learnt, len(task.d)), moments.rows)
 
 
 def _fixed_design(moments: Moments, path: paths.Progress, task: Task) -> Stopping | None:
