@@ -96,7 +96,7 @@ def check_numbers(made, text):
     assert best is None or best <= made.steps
     least, final = (
         number(rf"test loss is (?:expected to be )?{pattern}", text)
-        for pattern in (r"(\S+) at", r"\S+ at best, ([^\s;]+)")
+        for pattern in (r"([\d\u202f.e+-]+) at", r"[\d\u202f.e+-]+ at best, ([\d\u202f.e+-]+)")
     )
     assert least is None or final is None or least <= final
     if "never rises" in text:
@@ -105,7 +105,8 @@ def check_numbers(made, text):
     one = number(r"which explains ([\d.]+) %", text)
     assert one is None or one <= explains + 0.5
     assert (explains == 0) == (made.r2 <= 0.0005)
-    assert ("Only one" in text) == (sum(words.matters(made, each) for each in made.components) == 1)
+    if "Only one" in text:
+        assert sum(words.matters(made, each) for each in made.components) == 1
     if "half learnt by step" in text:
         first = number(r"half learnt by step ([\d\u202f]+)", text)
         assert first == pytest.approx(

@@ -38,8 +38,8 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def part(share: float) -> str:
-    """A share as a percentage that is 0 % or 100 % only where nothing, or all, is meant."""
-    return percent(share, 1 if 0 < share < 0.005 or 0.995 <= share < 1 else 0)
+    """A share as a percentage, with one more digit where it would read 0 % or 100 % and is not."""
+    return percent(share, 1 if 0.0005 <= share < 0.005 or 0.995 <= share < 0.9995 else 0)
 
 
 def loss(value: float) -> str:
@@ -182,6 +182,8 @@ def first(made: Forecast) -> str:
 def order(made: Forecast) -> str:
     """Whether what matters is learnt in phases."""
     if not made.phases:
+        if not any(math.isfinite(component.half) for component in made.components):
+            return ""
         if sum(matters(made, component) for component in made.components) > 1:
             return (
                 f"No two {kind(made)}s that matter are half learnt within this range: there are no phases to compare."

@@ -18,8 +18,8 @@ const even = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.roun
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 
-/** A share as a percentage that is 0 % or 100 % only where nothing, or all, is meant. */
-const part = (share) => percent(share, (0 < share && share < 0.005) || (0.995 <= share && share < 1) ? 1 : 0);
+/** A share as a percentage, with one more digit where it would read 0 % or 100 % and is not. */
+const part = (share) => percent(share, (0.0005 <= share && share < 0.005) || (0.995 <= share && share < 0.9995) ? 1 : 0);
 
 /** A loss to three digits, in plain figures as long as there are few of them. */
 const loss = (value) => (value >= 1000 && value < 1e6 ? count(Number(value.toPrecision(3))) : three(value));
@@ -66,6 +66,7 @@ export function first(made) {
 
 export function order(made) {
   if (!made.phases.length) {
+    if (made.components.every((each) => each.half === Infinity)) return "";
     const several_matter = made.components.filter((each) => matters(made, each)).length > 1;
     if (several_matter) return `No two ${kind(made)}s that matter are half learnt within this range: there are no phases to compare.`;
     return `Only one ${kind(made)} matters: there are no phases to tell apart.`;
