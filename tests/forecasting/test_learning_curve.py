@@ -1,5 +1,7 @@
 """Would more rows help? Against refits, against the theory of known spectra, and on rows held out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -187,6 +189,20 @@ def test_rows_no_longer_help_a_fit_that_knows_all_it_can():
     assert not made.helps
     assert made.limit == pytest.approx(1.0 / np.var(y), rel=0.1)
     assert "More rows hardly help a linear fit" in made.sentences[1]
+
+
+def test_a_verdict_never_contradicts_the_limit():
+    made = la.learning_curve(*drawn(60, 3, 0.5, 1))
+    now = made.steps[0]
+    same = (now, now._replace(rows=2 * now.rows), now._replace(rows=4 * now.rows))
+    flat = replace(made, steps=same, limit=0.99 * now.error)
+    slow = replace(made, steps=same, limit=0.2 * now.error)
+    assert "hardly help" in flat.sentences[1]
+    assert "needs other features" in flat.sentences[1]
+    assert "More rows help slowly" in slow.sentences[1]
+    assert "needs other features" not in slow.sentences[1]
+    quick = replace(made, steps=(now, now._replace(error=now.error / 2), now))
+    assert quick.sentences[1] == "More rows help: twice as many save 50 % of the test error."
 
 
 def test_forecasts_are_weighed_by_their_misses_in_the_trials():

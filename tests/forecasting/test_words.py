@@ -103,6 +103,7 @@ def check_numbers(made, text):
         assert least == final
     explains = number(r"can explain ([\d.]+) %", text)
     one = number(r"which explains ([\d.]+) %", text)
+    assert explains is not None
     assert one is None or one <= explains + 0.5
     assert (explains == 0) == (made.r2 <= 0.0005)
     if "Only one" in text:

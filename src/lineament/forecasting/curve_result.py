@@ -21,6 +21,9 @@ Method = Literal["theory", "power_law"]
 HELPS = 0.02
 """Twice the rows help if they lower the test error by at least this share."""
 
+SLOWLY = 0.9
+"""Rows that help so little, but would bring the test error below this share of its value in the end, help slowly."""
+
 NEARER = 0.9
 """A forecast that misses by more than this share of another's miss is no better than it."""
 
@@ -150,6 +153,11 @@ class LearningCurve:
     def _verdict(self) -> str:
         if self.helps:
             return f"More rows help: twice as many save {percent(self.gain)} of the test error."
+        if self.limit < SLOWLY * self.steps[0].error:
+            return (
+                f"More rows help slowly: twice as many save {percent(max(self.gain, 0), 1)} of the test error, very many "
+                f"would leave {self.limit:.2g}."
+            )
         return (
             f"More rows hardly help {self._learner()}: twice as many save {percent(max(self.gain, 0), 1)} of the test "
             f"error, and any number leaves {self.limit:.2g}. What is left needs other features or another model."
