@@ -21,7 +21,7 @@ from . import curve_estimate, power_law
 from .curve_estimate import estimate
 from .curve_result import LearningCurve, Step, Trial, miss
 from .moments import Moments, gather
-from .regression import KERNELS, LEAST_SQUARES, Learner, decompose, test_error
+from .regression import Learner, decompose, learner_of, test_error
 
 Array = NDArray[np.float64]
 
@@ -45,8 +45,6 @@ TRIED = 0.8
 
 AHEAD, POINTS, ENDLESS = 8, 60, 1000
 """The curve is drawn up to so many times the rows, at so many points; so many times the rows are as good as all."""
-
-RIDGES = ("tuned", "none")
 
 
 def learning_curve(
@@ -78,18 +76,6 @@ def learning_curve(
         table.chunks(), table.features, table.targets, classes=taken, seed=arguments.count("seed", seed, 0)
     )
     return from_moments(moments, table.name, kernel=kernel, ridge=ridge, level=level, seed=seed)
-
-
-def learner_of(kernel: str, ridge: str = "tuned") -> Learner:
-    """What is fitted, by its two names in :func:`learning_curve`."""
-    chosen = KERNELS[arguments.one_of("kernel", kernel, KERNELS)]
-    if arguments.one_of("ridge", ridge, RIDGES) == "tuned":
-        return Learner(chosen)
-    if chosen is not None:
-        raise ValueError(
-            f"ridge must be 'tuned' for the kernel {kernel!r}: without a penalty it fits any rows exactly"
-        )
-    return LEAST_SQUARES
 
 
 def from_moments(

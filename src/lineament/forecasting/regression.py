@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 Array = NDArray[np.float64]
 Kernel = Callable[[Array, Array], Array]
 
@@ -61,6 +63,18 @@ class Learner(NamedTuple):
 
 LEAST_SQUARES = Learner(None, np.zeros(1))
 """Linear regression without a penalty; of least norm where columns depend on each other."""
+
+
+def learner_of(kernel: str, ridge: str = "tuned") -> Learner:
+    """What is fitted, by its two names in :func:`lineament.learning_curve`."""
+    chosen = KERNELS[arguments.one_of("kernel", kernel, KERNELS)]
+    if arguments.one_of("ridge", ridge, ("tuned", "none")) == "tuned":
+        return Learner(chosen)
+    if chosen is not None:
+        raise ValueError(
+            f"ridge must be 'tuned' for the kernel {kernel!r}: without a penalty it fits any rows exactly"
+        )
+    return LEAST_SQUARES
 
 
 class Basis(NamedTuple):

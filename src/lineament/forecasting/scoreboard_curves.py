@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from lineament.data.tables import Table
 
-from .learning_curve import learner_of, learning_curve
+from .learning_curve import learning_curve
 from .moments import gather
-from .regression import Learner, test_error
+from .regression import Learner, learner_of, test_error
 
 Array = NDArray[np.float64]
 Kind = Literal["forecast", "theory", "power_law"]
