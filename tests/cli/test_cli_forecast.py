@@ -227,3 +227,21 @@ def test_an_unknown_network_is_refused(run, name):
     code, _, err = run("good.csv", "--network", name)
     assert code == 2
     assert "--network" in err
+
+
+def test_an_error_of_ones_own_function_is_told_with_its_name(tmp_path, monkeypatch, capfd):
+    (tmp_path / "mine_fails.py").write_text("def build(inputs, outputs):\n    raise TypeError('no such layer')\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["forecast", "diabetes", "--network", "mine_fails:build"]) == 2
+    told = " ".join(capfd.readouterr().err.split())
+    assert "'mine_fails:build' must make a network from the numbers of inputs and outputs" in told
+    assert "it raised TypeError: no such layer" in told
+
+
+@pytest.mark.parametrize(
+    "given", [("--network", "mlp", "--depth", "9"), ("--network", "mlp", "--start", "2"), ("--width", "64")]
+)
+def test_options_of_which_nothing_would_be_made_are_refused(given, capfd):
+    assert cli.main(["forecast", "diabetes", *given]) == 2
+    told = " ".join(capfd.readouterr().err.split())
+    assert f"Invalid value for '{given[-2]}': is for" in told

@@ -153,17 +153,67 @@ def test_names_decide_what_is_target_in_an_archive(tmp_path, frame):
         ("day,b\n2024-01-05,1\n2024-01-06,2\n", "got a date, '2024-01-05', in example 1"),
         ("z,b\n1+2j,1\n2-1j,2\n", r"got a complex number, '1\+2j'"),
         ("b,day\n1,5/6/2020\n2,6/6/2020\n", "column 'day' .* got a date"),
+        ("day,b\n5 Jan 2020,1\n6-Feb-21,2\n", "got a date, '5 Jan 2020'"),
+        ('day,b\n"March 5, 2020",1\n"May 6, 2020",2\n', "got a date, 'March 5, 2020'"),
+        ('a,b\n"1,5",1\n"2,25",2\n', "got a decimal comma, '1,5', in example 1. Write numbers with a point"),
+        ("n,b\n" + "".join(f"n{i},{i}\n" for i in range(12)), "words that come more than once; got 12 of them"),
+        (
+            "a,b\n1,true\n2,1\n3,0\n",
+            "must hold numbers, or names of classes, not both; got '1' and, in example 1, 'true'",
+        ),
+        ("a,b\n,1\n,2\n", "must hold values in one feature column at least"),
         ("id,b\n" + "".join(f"n{i},{i}\n" for i in range(200)), "at most 100 different words; got more"),
         (",".join(f"c{j}" for j in range(100_000)) + "\n", "at most 5000 feature columns; got 99999"),
         ("a,b\n1," + "2" * (17 * 2**20), "a line must be shorter than 16 MiB"),
     ],
-    ids=["dates", "complex", "target dates", "identifiers", "wide", "endless line"],
+    ids=[
+        "dates",
+        "complex",
+        "target dates",
+        "months",
+        "American months",
+        "decimal commas",
+        "names of rows",
+        "truth values",
+        "nothing",
+        "identifiers",
+        "wide",
+        "endless line",
+    ],
 )
 def test_what_a_table_cannot_hold_is_told_at_once(tmp_path, text, said):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match=said) as error:
         tables.read(tmp_path / "t.csv")
     assert "\n" not in str(error.value)
+
+
+def test_semicolons_go_with_decimal_commas(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;y\n1;2,5;-1,25e2\n0,5;3;2\n")
+    X, y = whole(tables.read(tmp_path / "t.csv"))
+    np.testing.assert_array_equal(X, [[1, 2.5], [0.5, 3]])
+    np.testing.assert_array_equal(y, [-125, 2])
+    (tmp_path / "bare.csv").write_text("1,5;2\n2,5;3\n")
+    assert len(whole(tables.read(tmp_path / "bare.csv"))[1]) == 2
+    (tmp_path / "words.csv").write_text("a;b;y\n1.5;x,1;2\n2.5;x,1;3\n")
+    assert tables.read(tmp_path / "words.csv").features == ("a", "b=x,1")
+
+
+def test_a_column_without_any_value_leaves_its_rows_in(tmp_path):
+    (tmp_path / "t.csv").write_text("a,e,b\n1,,2\n3,NA,4\n")
+    table = tables.read(tmp_path / "t.csv")
+    assert table.features == ("a",)
+    assert table.notices == ("left out, as no row has a value there: e",)
+    np.testing.assert_array_equal(whole(table)[1], [2, 4])
+
+
+def test_a_table_keeps_a_feature_and_names_what_it_does_not_use(tmp_path, frame):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match="must keep at least one feature column besides its target"):
+        tables.read(tmp_path / "t.csv", use=["a"], drop=["a"])
+    X = frame.to_numpy()
+    np.savez(tmp_path / "t.npz", X=X[:, :3], y=X[:, 3], weights=X[:, 0])
+    assert tables.read(tmp_path / "t.npz").notices == ("arrays that were not used: weights",)
 
 
 def test_files_that_are_not_what_they_seem(tmp_path, monkeypatch):
@@ -182,7 +232,9 @@ def test_files_that_are_not_what_they_seem(tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "SWOLLEN", 10_000)
     monkeypatch.setattr(delimited, "SWELLS", 10)
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 100_000))
-    with pytest.raises(ValueError, match="10 times its size"):
+    with pytest.raises(
+        ValueError, match=r"bomb\.csv\.gz' cannot be read as a table: .*over 10 times what was read of it"
+    ):
         tables.read(tmp_path / "bomb.csv.gz")
 
 

@@ -94,5 +94,6 @@ def test_what_is_said_follows_the_step():
     cycle = forecast(X, y, step_size=1.1 * plain.settles_below, steps=100)
     assert "Descent can still settle, at a flatter, unbalanced optimum" in " ".join(settle.sentences)
     assert "descent ends in a cycle of two or more maps, or diverges" in " ".join(cycle.sentences)
-    assert "the forecast ends there" in settle.notices[-1] or "the forecast ends there" in " ".join(settle.notices)
+    assert "the forecast ends there" in settle.sentences[2]
+    assert "The step size is 1.2 times the largest stable one." in settle.notices[-1]
     assert "above" not in plain.sentences[2]

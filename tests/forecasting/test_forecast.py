@@ -305,9 +305,9 @@ def test_step_size_and_range_follow_what_is_asked_for():
     assert "is learnt; the rest takes longer" in asked.notices[-1]
     halved = forecast(X, y, step_size=free.step_size / 2)
     assert halved.steps == pytest.approx(2 * free.steps, abs=1)
-    assert any(
-        "the forecast ends there" in notice for notice in forecast(X, y, step_size=3 * free.largest_stable).notices
-    )
+    beyond = forecast(X, y, step_size=3 * free.largest_stable)
+    assert "the forecast ends there" in " ".join(beyond.sentences)
+    assert f"The step size is 3 times the largest stable one. Recommended: {free.recommended:.3g}." in beyond.notices
 
 
 def test_the_same_seed_is_the_same_forecast_and_another_is_not():

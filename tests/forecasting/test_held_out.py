@@ -44,6 +44,25 @@ def test_the_loss_on_rows_left_out_is_unbiased_where_that_of_a_fixed_design_is_n
     assert too_low < 0, "the estimate for a fixed design is too low, which is why rows are held out"
 
 
+def test_the_loss_on_new_rows_is_within_its_error():
+    # The naive error, of independent rows, is too small by √((n + p)/(n − p)) = √3 when everything is learnt.
+    n, p, draws = 80, 40, 40
+    scores, naive = [], []
+    for seed in range(500, 500 + draws):
+        rng = np.random.default_rng(seed)
+        X, y = drawn(rng, n, p)
+        new_X, new_y = drawn(rng, 2000, p)
+        made = forecast(X, y, depth=1, start_scale=1e-2)
+        at = [len(made.time) // 2, len(made.time) - 1]
+        off = made.stopping.loss[at] - loss_on(made, X, y, new_X, new_y, at)
+        scores.append(off / made.stopping.error[at])
+        start = made.W0 @ made.directions.T
+        naive.append(off[-1] / held_out(made.moments, start, 1, made.time[[0, *at]], 0).error[2])
+    # A root mean square over 40 draws is known to 11 %: three times that on either side of 1.
+    assert np.all(np.abs(np.sqrt(np.mean(np.square(scores), axis=0)) - 1) < 0.34)
+    assert np.sqrt(np.mean(np.square(naive))) > 1.34
+
+
 def test_leaving_one_out_is_a_refit_without_the_row():
     rng = np.random.default_rng(0)
     X, y = drawn(rng, 25, 4)

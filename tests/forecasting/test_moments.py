@@ -163,3 +163,10 @@ def test_identifiers_are_no_classes():
 def test_classes_that_are_numbers_come_before_those_that_are_words():
     y = np.array(["b", "10", "a", "2", "b", "10", "a", "2"], dtype=object)
     assert gather([(np.arange(8.0)[:, None], y)], ("x",), ("y",)).outputs == ("2", "10", "a", "b")
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_numbers_that_cannot_be_squared_are_refused_by_name(scale):
+    X = np.random.default_rng(0).standard_normal((20, 2)) * scale
+    with pytest.raises(ValueError, match="whose squares fit float64; rescale"):
+        gather([(X, X[:, 0] / scale)], ["p", "q"], ["y"])

@@ -1,5 +1,6 @@
 """A forecast and a comparison speak for themselves: a short repr, sentences, a table, a figure, a page."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -115,7 +116,16 @@ def test_one_is_told_in_the_singular(number, told):
 )
 def test_how_phases_are_told(apart, told):
     phases = [SimpleNamespace(separated=each) for each in apart]
-    assert words.order(SimpleNamespace(phases=phases, whiten=False)).startswith(told)
+    components = [SimpleNamespace(explained=0.5, half=1.0), SimpleNamespace(explained=1e-9, half=2.0)]
+    assert words.order(SimpleNamespace(phases=phases, whiten=False, components=components)).startswith(told)
+
+
+def test_components_that_are_not_learnt_in_time_are_not_called_unimportant():
+    components = [SimpleNamespace(explained=0.5, half=1.0), SimpleNamespace(explained=0.3, half=math.inf)]
+    told = words.order(SimpleNamespace(phases=[], whiten=False, components=components))
+    assert told.startswith("No two components that matter are half learnt within this range")
+    none = [SimpleNamespace(explained=0.5, half=math.inf)] * 2
+    assert words.order(SimpleNamespace(phases=[], whiten=False, components=none)) == "", "which is said already"
 
 
 def test_what_was_left_out_is_told_in_the_singular_too():

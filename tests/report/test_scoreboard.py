@@ -9,6 +9,7 @@ import pytest
 from lineament import cli
 from lineament.data import tables
 from lineament.forecasting import scoreboard as columns
+from lineament.forecasting import scoreboard_curves
 from lineament.forecasting.scoreboard import Cell
 from lineament.report import scoreboard
 
@@ -64,7 +65,7 @@ def test_failures_are_cells_like_others(folder, tmp_path):
         raise ValueError("no")
 
     board = scoreboard.run(
-        scoreboard.found(folder), tmp_path / "out", {"bad": fails, "rows": columns.COLUMNS["rows × 2"]}
+        scoreboard.found(folder), tmp_path / "out", {"bad": fails, "rows": columns.COLUMNS["rows, ridge"]}
     )
     assert board["good"]["bad"] == Cell("error", None, "ValueError: no")
     assert board["flat"]["rows"].verdict in ("error", "undecided")
@@ -77,12 +78,26 @@ def test_failures_are_cells_like_others(folder, tmp_path):
 
 def test_a_learning_curve_and_a_linear_network_hold_on_an_easy_table(folder):
     table = tables.read(str(folder / "good.npz"))
-    for name in ("rows × 2", "rows × 4"):
+    for name in ("rows, least squares", "rows, ridge"):
         cell = columns.COLUMNS[name](table)
         assert cell.value is not None
-        assert (cell.verdict == "holds") == (cell.value <= columns.MISS)
+        assert (cell.verdict == "holds") == (cell.value <= scoreboard_curves.MISS)
+        assert "× 4: " in cell.told
         assert "in the band" in cell.told
     assert columns.COLUMNS["linear, 1 layer"](table).verdict == "holds"
+
+
+def test_the_score_of_a_curve_is_taken_over_splits_and_rows_that_were_not_used(folder):
+    found = scoreboard_curves.score(tables.read(str(folder / "good.npz")), "linear")
+    assert found.used == 48
+    assert found.forecast.shape == found.held.shape == (5, 2)
+    # y has variance 15, of which 1 is noise; ridge on 96 and 192 rows of 3 columns loses hardly more.
+    assert np.all(np.abs(found.measured * 15 - 1) < 0.25)
+    assert found.measured[1] < found.measured[0] * 1.1
+    naive = [np.mean([abs(found.forecast[i, k] / found.measured[k] - 1) for i in range(5)]) for k in range(2)]
+    assert np.allclose(found.miss(), naive)
+    with pytest.raises(ValueError, match="at least 200 complete rows; got 100"):
+        scoreboard_curves.score(tables.arrays(np.ones((100, 2)) * np.arange(100)[:, None], np.arange(100)), "linear")
 
 
 def test_forecasts_that_take_too_long_are_left_undecided(folder, monkeypatch):

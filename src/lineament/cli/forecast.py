@@ -20,6 +20,7 @@ class Impute(StrEnum):
 
 
 def forecast(
+    context: typer.Context,
     data: Annotated[
         str,
         typer.Argument(metavar="DATA", help="A file (.csv, .tsv, .npz, .parquet, .xlsx), or a bundled data set."),
@@ -112,6 +113,10 @@ def forecast(
         row_by_row |= weight_decay > 0
         if renew is not None and network == "linear":
             refuse("--renew", "is for a network that is not linear: a linear one is followed without a tangent")
+        if network != "linear":
+            _refuse_given(context, "is for a linear network; a network of hidden layers has its own", "depth", "start")
+        elif not row_by_row:
+            _refuse_given(context, "is for networks that are followed row by row: name one (--network mlp)", "width")
         if network != "linear" or row_by_row:
             for option, given in (("--whiten", whiten), ("--more-rows", more_rows)):
                 if given:
@@ -195,6 +200,14 @@ def _network(
     from . import forecast_network
 
     forecast_network.run(table, network, settings, train, out, as_json, command_line(data, named))
+
+
+def _refuse_given(context: typer.Context, why: str, *names: str) -> None:
+    """Refuse options that the command line gives although nothing would be made of them."""
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            refuse(f"--{name}", why)
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:

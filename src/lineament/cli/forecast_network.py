@@ -52,7 +52,7 @@ def run(
         from lineament.execution import worker
 
         worker.prepare()
-    build: Any = network if network in KNOWN else find(network)
+    build: Any = network if network in KNOWN else _named(find(network), network)
     try:
         own = None if network in KNOWN else _foreign(build)
         made = forecast_network_table(table, network=build, own=own, **settings)
@@ -88,6 +88,21 @@ def find(name: str) -> Any:
             f"{name!r} must be a function of the numbers of inputs and outputs; got {type(found).__name__}",
         )
     return found
+
+
+def _named(build: Any, name: str) -> Any:
+    """The function, whose own errors are told with its name."""
+
+    def own(inputs: int, outputs: int) -> Any:
+        try:
+            return build(inputs, outputs)
+        except Exception as error:  # whatever the user's own code raises
+            raise ValueError(
+                f"{name!r} must make a network from the numbers of inputs and outputs; called with {inputs} and "
+                f"{outputs} it raised {type(error).__name__}: {error}"
+            ) from error
+
+    return own
 
 
 def _foreign(build: Any) -> Any:

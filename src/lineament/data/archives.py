@@ -57,15 +57,15 @@ def refuse_bomb(path: Path) -> None:
         )
 
 
-def pair(arrays: dict[str, NDArray[Any]], target: str | None, path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Features and targets by their names; the array that `target` names, if it does, is the targets."""
+def pair(arrays: dict[str, NDArray[Any]], target: str | None, path: Path) -> tuple[str, str]:
+    """The names of the arrays of features and targets; the one that `target` names, if it does, is the targets."""
     known = _known(arrays)
     if known is not None and target not in (None, known[1]):
         raise ValueError(f"{str(path)!r} holds its targets as the array {known[1]}; leave the target {target!r} out")
     if known is None and target in arrays and len(arrays) == 2:
         known = next(name for name in arrays if name != target), str(target)
     if known is not None:
-        return arrays[known[0]], arrays[known[1]]
+        return known
     held = ", ".join(f"{printable(key)} {value.shape}" for key, value in arrays.items()) or "nothing"
     raise ValueError(
         f"{str(path)!r} must hold arrays X and y, data and target, features and labels, or one matrix; got {held}. "

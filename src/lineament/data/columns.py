@@ -24,12 +24,27 @@ Impute = Literal["median"]
 MOST_LEVELS = 100
 """Different words in a column; more are taken to be identifiers or free text."""
 
+NEVER_AGAIN = 10
+"""So many words of which none comes twice are names of rows: nothing learnt of one row tells anything of another."""
+
 MOST_VALUES = 10_000_000
 """Numbers that are held at once to find medians."""
 
 NUMERIC = ("number", "truth value", "infinite value")
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+    rf"|\d{{1,2}}[ -]{_MONTH}[ ,-]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}",
+    re.IGNORECASE,
+)
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 _COMPLEX = re.compile(r"\(?([+-]?[\d.]+([eE][+-]?\d+)?)?[+-]?[\d.]*([eE][+-]?\d+)?[ij]\)?")
+
+REMEDIES = {
+    "date": "Turn it into numbers",
+    "complex number": "Turn it into numbers",
+    "decimal comma": "Write numbers with a point",
+}
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,11 @@ class Survey:
             self.words.update(texts[~numeric].map(canonical))
             self.many = len(self.words) > MOST_LEVELS
 
+    @property
+    def empty(self) -> bool:
+        """Whether not one row has a value."""
+        return not self.numbers and not self.words and not self.odd
+
     def feature(self, source: str, impute: Impute | None) -> Column:
         """The column as a feature; refused if it holds dates, complex numbers, both words and numbers, or names."""
         self._refuse_what_is_no_feature(source)
@@ -117,8 +137,9 @@ class Survey:
         """Whether the column, as a target, holds numbers throughout; words and truth values name classes."""
         self._refuse_dates(source)
         truths = "truth value" in self.odd
-        if self.numbers and self.words and not truths:
-            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
+        besides = self.odd.get("word") or self.odd.get("truth value")
+        if besides and (self.numbers if not truths else "number" in self.odd):
+            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), besides
             raise ValueError(
                 f"the target {printable(self.name)!r} of {source!r} must hold numbers, or names of classes, not both; "
                 f"got {number!r} and, in example {row}, {word!r}. Mend the table, or take all as classes (--classes)"
@@ -133,6 +154,11 @@ class Survey:
                 f"column {name!r} of {source!r} must hold numbers, or at most {MOST_LEVELS} different words; got more, "
                 f"such as {self.odd['word'][1]!r}. Leave it out (--drop {name})"
             )
+        if len(self.words) >= NEVER_AGAIN and self.words.most_common(1)[0][1] == 1:
+            raise ValueError(
+                f"column {name!r} of {source!r} must hold words that come more than once; got {len(self.words)} of them, "
+                f"such as {self.odd['word'][1]!r}, which name the rows. Leave it out (--drop {name})"
+            )
         if self.words and self.numbers:
             (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
             raise ValueError(
@@ -141,12 +167,12 @@ class Survey:
             )
 
     def _refuse_dates(self, source: str) -> None:
-        for kind in ("date", "complex number"):
-            if kind in self.odd and set(self.odd) == {kind}:
+        for kind in ("date", "complex number", "decimal comma"):
+            if kind in self.odd and set(self.odd) <= {kind, "number"}:
                 row, value = self.odd[kind]
                 raise ValueError(
                     f"column {printable(self.name)!r} of {source!r} must hold real numbers or words; got a {kind}, "
-                    f"{value!r}, in example {row}. Turn it into numbers, or leave it out (--drop {printable(self.name)})"
+                    f"{value!r}, in example {row}. {REMEDIES[kind]}, or leave it out (--drop {printable(self.name)})"
                 )
 
     def _median(self) -> float | None:
@@ -196,6 +222,8 @@ def _kind(text: str) -> str:
         return "truth value"
     if _DATE.fullmatch(stripped):
         return "date"
+    if _DECIMAL_COMMA.fullmatch(stripped):
+        return "decimal comma"
     if stripped[-1:] in "ij)" and any(c.isdigit() for c in stripped) and _COMPLEX.fullmatch(stripped):
         return "complex number"
     return "infinite value" if stripped.lower().lstrip("+-") in ("inf", "infinity") else "word"

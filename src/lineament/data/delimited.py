@@ -4,6 +4,7 @@ import bz2
 import csv
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,14 +23,15 @@ CELLS = 1 << 20
 LONGEST_LINE = 16 * 2**20
 """Bytes of one line."""
 
-SWELLS, SWOLLEN = 250, 256 * 2**20
-"""A file that unpacks to so many times its size, and to so many bytes, is no table: text packs at most tens of times."""
+SWELLS, SWOLLEN = 250, 64 * 2**20
+"""A file that unpacks to so many bytes, so many times those that were read of it, is no table: text packs tenfold."""
 
 MISSING = ["?"]
 """What files write for a missing value, besides what pandas knows (nothing, NA, nan, null and the like)."""
 
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+_COMMA = re.compile(r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$")
 ENDINGS = tuple(ending + packed for packed in ("", *OPENERS) for ending in TEXT)
 
 
@@ -42,12 +44,15 @@ class Layout:
         header: whether the first line names the columns.
         row_names: whether every line begins with a name of its own, which the first line has none for.
         names: of the columns, without row names.
+        decimal: what comes before the decimals of a number: a comma where semicolons separate values and the second line
+            has commas in its numbers and no points.
     """
 
     separator: str
     header: bool
     row_names: bool
     names: tuple[str, ...]
+    decimal: str = "."
 
 
 def layout(path: Path) -> Layout:
@@ -58,17 +63,17 @@ def layout(path: Path) -> Layout:
     """
     with opened(path) as file:
         lines = [file.readline(LONGEST_LINE).decode("utf-8-sig").strip("\r\n") for _ in range(2)]
+        file.refuse_bomb()
     first, second = lines
     if not first.strip():
         raise ValueError("it is empty, or its first line is")
-    separator = max(",;\t", key=first.count)
-    if separator not in first:
-        separator = r"\s+"
+    separator = _separator(first)
     cells, below = _cells(first, separator), _cells(second, separator)
-    header = not all(map(is_number, cells))
+    commas = separator == ";" and any(map(_COMMA.match, below)) and "." not in second
+    header = not all(is_number(cell) or (commas and bool(_COMMA.match(cell))) for cell in cells)
     row_names = header and len(below) == len(cells) + 1 and below[-1] != ""
     names = tuple(cells) if header else tuple(str(j) for j in range(len(cells)))
-    return Layout(separator, header, row_names, _distinct(names))
+    return Layout(separator, header, row_names, _distinct(names), "," if commas else ".")
 
 
 def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Iterator["pd.DataFrame"]:
@@ -78,6 +83,7 @@ def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Ite
     shift = int(plan.row_names)
     options: Any = {
         "sep": plan.separator,
+        "decimal": plan.decimal,
         "header": None,
         "skiprows": int(plan.header),
         "names": range(len(plan.names) + shift),
@@ -93,10 +99,13 @@ def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Ite
     try:
         with opened(path) as file, pd.read_csv(file, **options) as reader:
             for piece in reader:
+                if plan.decimal == ",":  # pandas minds it in numbers alone
+                    for j in texts:
+                        piece[j + shift] = piece[j + shift].str.replace(_COMMA, r"\1.\2", regex=True)
                 yield piece[[j + shift for j in columns]]
     except pd.errors.EmptyDataError:
         return
-    except (pd.errors.ParserError, UnicodeError) as error:
+    except (pd.errors.ParserError, UnicodeError, NoTableError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as a table: {' '.join(str(error).split())}") from error
 
 
@@ -105,17 +114,21 @@ def opened(path: Path) -> Iterator[Any]:
     """A file of bytes, unpacked as it is read; refused by name if it is cut off, or unpacks to far more than text."""
     opener = OPENERS.get(path.suffix.lower(), open)
     try:
-        with opener(path, "rb") as file:
-            yield _Bounded(file, path.stat().st_size, packed=opener is not open)
+        with path.open("rb") as raw, raw if opener is open else opener(raw, "rb") as file:
+            yield _Bounded(file, None if opener is open else raw)
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"{str(path)!r} cannot be read: {' '.join(str(error).split())}") from error
+
+
+class NoTableError(ValueError):
+    """What a file holds that no table of text does."""
 
 
 class _Bounded:
     """Bytes of a file, as long as its lines are bounded and it does not unpack to far more than text does."""
 
-    def __init__(self, file: IO[bytes], size: int, packed: bool) -> None:
-        self.file, self.size, self.packed = file, size, packed
+    def __init__(self, file: IO[bytes], packed: IO[bytes] | None) -> None:
+        self.file, self.packed = file, packed
         self.done = self.line = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -128,17 +141,33 @@ class _Bounded:
         while line := self.readline():
             yield line
 
+    def refuse_bomb(self) -> None:
+        """Unpack the beginning of a packed file, which takes a moment where to parse it would take minutes."""
+        while self.packed and self.done <= SWOLLEN and self._counted(self.file.read(1 << 20)):
+            pass
+
     def _counted(self, piece: bytes) -> bytes:
         self.done += len(piece)
         end = piece.rfind(b"\n")
         self.line = self.line + len(piece) if end < 0 else len(piece) - 1 - end
         if self.line >= LONGEST_LINE:
-            raise ValueError(f"a line must be shorter than {LONGEST_LINE // 2**20} MiB; the file is no table of text")
-        if self.packed and self.done > max(SWOLLEN, SWELLS * self.size):
-            raise ValueError(
-                f"it unpacks to more than {self.done // 2**20} MiB, {SWELLS} times its size: no table does"
+            raise NoTableError(
+                f"a line must be shorter than {LONGEST_LINE // 2**20} MiB; the file is no table of text"
+            )
+        if self.packed and self.done > max(SWOLLEN, SWELLS * self.packed.tell()):
+            raise NoTableError(
+                f"it unpacks to more than {SWOLLEN // 2**20} MiB, over {SWELLS} times what was read of it: no table does"
             )
         return piece
+
+
+def _separator(line: str) -> str:
+    """What separates the values of a line: what it has most of, but for semicolons between numbers with commas."""
+    parts = [part.strip() for part in line.split(";")]
+    if len(parts) > 1 and all(is_number(part) or _COMMA.match(part) for part in parts):
+        return ";"
+    separator = max(",;\t", key=line.count)
+    return separator if separator in line else r"\s+"
 
 
 def _cells(line: str, separator: str) -> list[str]:

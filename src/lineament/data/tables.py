@@ -195,6 +195,8 @@ class _Choice:
         target = known[_place([names[j] for j in known], self.target, source)]
         wanted = _places(names, self.use, source) or known
         features = [j for j in wanted if j not in left_out and j != target]
+        if not features:
+            raise ValueError(f"{source!r} must keep at least one feature column besides its target; all were left out")
         _refuse_wide(len(features), source)
         return [*features, target]
 
@@ -239,6 +241,13 @@ def _encoded(source: str, names: list[str], choose: _Choice, pieces: Pieces, not
     """A table whose columns are looked at in a first pass, and encoded in every further one."""
     chosen = choose.places(names, source)
     seen, texts = _surveyed([names[j] for j in chosen], lambda texts: pieces(chosen, texts), chosen, choose, source)
+    empty = [column.name for column in seen[:-1] if column.empty]
+    if empty:
+        if len(empty) == len(seen) - 1:
+            raise ValueError(f"{source!r} must hold values in one feature column at least; all are empty")
+        # A column without any value would leave out every row.
+        told = f"left out, as no row has a value there: {', '.join(map(printable, empty))}"
+        return _encoded(source, names, replace(choose, drop=(*choose.drop, *empty)), pieces, (*notices, told))
     encoder = _Encoder(tuple(column.feature(source, choose.impute) for column in seen[:-1]))
     _refuse_wide(len(encoder.names), source)
     numeric = not choose.classes and seen[-1].holds_numbers(source)
@@ -325,7 +334,11 @@ def _bundled(name: str) -> Table:
 def _archive(path: Path, target: str | None) -> Table:
     held = archives.read_archive(path)
     if len(held) != 1 or next(iter(held.values())).ndim != 2:
-        return arrays(*archives.pair(held, target, path), printable(str(path)))
+        used = archives.pair(held, target, path)
+        others = [printable(key) for key in held if key not in used]
+        table = arrays(held[used[0]], held[used[1]], printable(str(path)))
+        told = (f"arrays that were not used: {', '.join(others)}",) if others else ()
+        return replace(table, notices=(*table.notices, *told))
     (matrix,) = held.values()
     names = [str(j) for j in range(matrix.shape[1])]
     column = _place(names, target, str(path))

@@ -33,7 +33,7 @@ may run up to about 5 % fast or slow, whatever the start.
 LOSS_BAR = 0.02
 """How far the loss may lie outside what was forecast for times within `TIME_BAR`, as a share of what can be learnt."""
 
-LEARNT_BAR = 0.01
+LEARNT_BAR = words.LEARNS
 """The least share of what can be learnt that a run must learn, or be forecast to learn, to be compared at all."""
 
 MOST_TRAINED = 10_000_000

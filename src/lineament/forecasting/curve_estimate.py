@@ -9,9 +9,11 @@ So no spectrum need be estimated, whose tail a sample hides. A fit with penalty 
 m = n − D₁ = tr (I − H), with H the map from labels to fitted values; hence κ = δ/m, and n − D₂ = m²/tr (I − H)² by the
 derivative of D₁. The error of rows left out is E_n(κ), whatever the noise, and gives B. The same κ belongs to another
 penalty on other numbers of rows, so that one pass over penalties tells the curve, at its best penalty for each number.
+Least squares is the case δ = 0, hence κ = 0.
 
 Fits that use up most of the rows are not looked at: there real data leave the theory first, as B is the quotient of two
-large numbers. For many rows this is a limit: the curve goes on at the least κ that was seen, a bound from above.
+large numbers. More rows have smaller κ than any fit that is left. Towards these D₁ goes on as κ^{−a}, with the slope
+a = 1 − D₂/D₁ that it has at the least κ seen, and B as a power law in κ with a floor, fitted to those seen.
 """
 
 from typing import NamedTuple
@@ -19,26 +21,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .regression import RIDGES, Kernel, decompose, leave_one_out
+from . import power_law
+from .regression import Learner, decompose, leave_one_out
 
 Array = NDArray[np.float64]
 
-SMALLER = np.concatenate([np.geomspace(1e-8, 0.8e-4, 27), RIDGES])
-"""Penalties looked at: also smaller ones than are tuned over, whose κ belongs to more rows."""
+SMALLER = np.geomspace(1e-8, 0.8e-4, 27)
+"""Penalties looked at besides those that are tuned over: smaller ones, whose κ belongs to more rows."""
 
-REACHES = (0.3, 0.1, 0.03)
-"""Least shares of rows, m/n, that a fit must leave over to be looked at; which one, trials on rows held out decide."""
+SPARE = 0.3
+"""The least share of rows, m/n, that a fit must leave over to be looked at."""
+
+LEARNT = 0.1
+"""Fits that use up a smaller share of the rows than this tell nothing of how B goes on."""
+
+BEYOND = np.geomspace(1e-6, 0.95, 80)
+"""Effective ridges beyond the least that was seen, as shares of it."""
 
 
 class Estimate(NamedTuple):
-    """What the errors of left-out rows tell, for every effective ridge that was seen.
+    """What the errors of left-out rows tell, for every effective ridge κ that is looked at.
 
     Attributes:
         kappa: κ, rising, (ridge,).
         modes: D₁(κ).
         squares: D₂(κ).
         left: B(κ).
-        spare: the share of rows that the fit leaves over, m/n.
         least: the smallest penalty δ that is tuned over.
     """
 
@@ -46,50 +54,57 @@ class Estimate(NamedTuple):
     modes: Array
     squares: Array
     left: Array
-    spare: Array
     least: float
 
 
-def estimate(X: Array, Y: Array, kernel: Kernel | None) -> Estimate:
+def estimate(X: Array, Y: Array, learner: Learner) -> Estimate:
     """Leave rows out at every penalty.
 
     Args:
         X: features, (row, columns).
         Y: labels, (row, outputs).
-        kernel: of the regression; None is the linear one.
+        learner: what is fitted. Least squares needs more rows than directions in which they vary.
     """
-    basis = decompose(X, kernel)
+    basis = decompose(X, learner.kernel)
     n = len(Y)
-    found = leave_one_out(basis, Y, SMALLER * basis.unit)
+    ridges = np.concatenate([SMALLER, learner.ridges]) if learner.tuned else learner.ridges
+    found = leave_one_out(basis, Y, ridges * basis.unit)
     # One row goes to the mean of the labels.
     spare = n - 1 - found.modes
-    squares = n - 1 - spare**2 / (spare - found.moving)
-    overfitting = (1 + 1 / n) * (n - 1) / (n - 1 - squares)
+    squares = np.maximum(n - 1 - spare**2 / (spare - found.moving), 0.0)
+    left = found.error.mean(axis=1) / ((1 + 1 / n) * (n - 1) / (n - 1 - squares))
+    enough = spare >= SPARE * (n - 1)
+    first = int(np.argmax(enough)) if enough.any() else len(spare) - 1
+    kappa, modes, squares, left = (part[first:] for part in (found.ridge / spare, found.modes, squares, left))
+    least = float(learner.ridges[0]) * basis.unit
+    used = modes >= LEARNT * (n - 1)
+    if not learner.tuned or np.count_nonzero(used) < 3:
+        return Estimate(kappa, modes, squares, left, least)
+    # B falls towards small κ as a test error falls towards many rows, 1/κ.
+    law = power_law.fit(1 / kappa[used], left[used])
+    further = kappa[0] * BEYOND
+    slope = 1 - squares[0] / modes[0]
+    more = modes[0] * BEYOND**-slope
     return Estimate(
-        found.ridge / spare,
-        found.modes,
-        np.maximum(squares, 0.0),
-        found.error.mean(axis=1) / overfitting,
-        spare / (n - 1),
-        float(RIDGES[0]) * basis.unit,
+        np.concatenate([further, kappa]),
+        np.concatenate([more, modes]),
+        np.concatenate([more * (1 - slope), squares]),
+        np.concatenate([law(1 / further) * (left[0] / law(1 / kappa[:1])), left]),
+        least,
     )
 
 
-def errors(found: Estimate, rows: Array, reach: float) -> tuple[Array, NDArray[np.bool_]]:
-    """Expected test error on numbers of rows, and whether it is only a bound from above, each (number,).
+def errors(found: Estimate, rows: Array) -> Array:
+    """Expected test error on numbers of rows, (number,).
 
     Args:
         found: the estimate.
-        rows: numbers of rows, at least 2.
-        reach: the least share of rows that a fit must leave over to be looked at.
+        rows: numbers of rows, at least 2; for least squares, more than there are directions.
     """
-    first = int(np.argmax(found.spare >= reach)) if found.spare[-1] >= reach else len(found.spare) - 1
-    kappa, modes, squares, B = (part[first:] for part in (found.kappa, found.modes, found.squares, found.left))
     n = np.asarray(rows, np.float64)[:, None] - 1
     # A penalty below the smallest that is tuned over, or a negative one, belongs to no fit.
-    allowed = kappa * (n - modes) >= found.least
+    allowed = found.kappa * (n - found.modes) >= found.least
     allowed[:, -1] = True
-    error = np.where(allowed, n / np.maximum(n - squares, 1e-12) * B * (1 + 1 / (n + 1)), np.inf)
-    best = np.argmin(error, axis=1)
-    beyond = (best == 0) & (kappa[0] * (n[:, 0] - modes[0]) > found.least * (1 + 1e-9))
-    return error[np.arange(len(best)), best], beyond
+    error = np.where(allowed, n / np.maximum(n - found.squares, 1e-12) * found.left * (1 + 1 / (n + 1)), np.inf)
+    # Above 0, so that a fit without any error has a logarithm.
+    return np.maximum(np.min(error, axis=1), np.finfo(float).tiny)

@@ -21,6 +21,9 @@ Method = Literal["theory", "power_law"]
 HELPS = 0.02
 """Twice the rows help if they lower the test error by at least this share."""
 
+SLOWLY = 0.9
+"""Rows that help so little, but would bring the test error below this share of its value in the end, help slowly."""
+
 NEARER = 0.9
 """A forecast that misses by more than this share of another's miss is no better than it."""
 
@@ -46,12 +49,14 @@ class Trial(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The test error on so many rows, with its band."""
+    """The test error on so many rows, with its band, and the two forecasts that it was made of."""
 
     rows: int
     error: float
     low: float
     high: float
+    theory: float
+    power_law: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +67,18 @@ class LearningCurve:
 
     Attributes:
         name: the table.
-        kernel: "linear" or "gaussian".
+        kernel: "linear", "gaussian" or "relu".
+        ridge: "tuned" for a penalty chosen on every number of rows, "none" for least squares.
         rows: the number of rows of the table.
         used: how many of them were looked at.
         level: the rate at which the band is to hold the truth.
-        method: which forecast was nearer in the trials, and is used: "theory" or "power_law".
+        weight: how much theory counts beside the power law, between 0 and 1, by how near they came in the trials.
         at: numbers of rows, rising, (number,).
         error: the forecast test error there.
         low: the band's lower end.
         high: its upper end.
-        bound: where the error is only a bound from above, as no fit on these rows reaches so far.
+        theory: the forecast by theory alone.
+        power_law: that by a power law alone.
         subsamples: numbers of rows that were drawn from the table.
         measured: cross-validated test errors on these.
         steps: the table as it is, twice and four times its rows.
@@ -81,15 +88,17 @@ class LearningCurve:
 
     name: str
     kernel: str
+    ridge: str
     rows: int
     used: int
     level: float
-    method: Method
+    weight: float
     at: Array
     error: Array
     low: Array
     high: Array
-    bound: NDArray[np.bool_]
+    theory: Array
+    power_law: Array
     subsamples: Array
     measured: Array
     steps: tuple[Step, Step, Step]
@@ -106,6 +115,11 @@ class LearningCurve:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences) + self.to_frame().to_html(
             index=False
         )
+
+    @property
+    def method(self) -> Method:
+        """Which of the two forecasts came nearer in the trials, and counts for more."""
+        return "theory" if self.weight >= 0.5 else "power_law"
 
     def miss(self, method: Method | Literal["unchanged"]) -> float:
         """How far off forecasts were in the trials, as a root mean square of the error's logarithm."""
@@ -139,13 +153,20 @@ class LearningCurve:
     def _verdict(self) -> str:
         if self.helps:
             return f"More rows help: twice as many save {percent(self.gain)} of the test error."
+        if self.limit < SLOWLY * self.steps[0].error:
+            return (
+                f"More rows help slowly: twice as many save {percent(max(self.gain, 0), 1)} of the test error, very many "
+                f"would leave {self.limit:.2g}."
+            )
         return (
             f"More rows hardly help {self._learner()}: twice as many save {percent(max(self.gain, 0), 1)} of the test "
             f"error, and any number leaves {self.limit:.2g}. What is left needs other features or another model."
         )
 
     def _learner(self) -> str:
-        return "a linear fit" if self.kernel == "linear" else "a fit with this kernel"
+        if self.kernel == "linear":
+            return "a linear fit" if self.ridge == "tuned" else "least squares"
+        return "a fit with this kernel"
 
     def _chosen(self) -> str:
         theory, law, unchanged = (self.miss(m) for m in ("theory", "power_law", "unchanged"))
@@ -153,17 +174,16 @@ class LearningCurve:
             f"on sizes held out, theory was off by {percent(theory)}, a power law fitted to subsamples by "
             f"{percent(law)}, and taking the error to stay as it is by {percent(unchanged)}"
         )
-        used = "Forecast by the theory of learning curves" if self.method == "theory" else "Forecast by a power law"
+        shares = f"theory ({percent(self.weight)}) and a power law ({percent(1 - self.weight)})"
         adds = "" if theory < NEARER * min(law, unchanged) else ". Theory adds nothing here"
-        return f"{used}: {misses}{adds}."
+        return f"Forecast by the weighted mean of {shares}: {misses}{adds}."
 
     def to_frame(self) -> pd.DataFrame:
-        """A table of the curve: rows, error, low, high, and whether the error is only a bound from above."""
+        """A table of the curve: rows, error, low, high, and the two forecasts that it was made of."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {"rows": self.at, "error": self.error, "low": self.low, "high": self.high, "bound": self.bound}
-        )
+        names = ("error", "low", "high", "theory", "power_law")
+        return pd.DataFrame({"rows": self.at} | {name: getattr(self, name) for name in names})
 
     def plot(self, *, dark: bool = False) -> Figure:
         """Draw the curve with its band over the cross-validated errors; a notebook shows it, and `savefig` saves it."""

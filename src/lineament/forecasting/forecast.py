@@ -216,7 +216,11 @@ def _stopping(
         return None
     start = asked.start_scale if task.modes is not None else W0 @ task.V.T
     found = held_out(moments, start, asked.depth, path.time, seed)
-    return fixed if found is None else on_new_rows(path.time, fixed, found)
+    if found is None:
+        return fixed
+    # A mode is one direction of the outputs and all of the inputs; a component, the other way round.
+    learnt = np.clip(path.share, 0, 1).mean(axis=1) * len(task.d)
+    return on_new_rows(path.time, fixed, found, np.append(learnt, len(task.d)), moments.rows)
 
 
 def _fixed_design(moments: Moments, path: paths.Progress, task: Task) -> Stopping | None:
@@ -250,13 +254,13 @@ def notices(made: Forecast) -> list[str]:
             "if they name classes, say so (--classes)."
         )
     unseen = len(m.features) - len(made.variances)
-    if m.rows - 1 <= len(m.features):
+    if made.stopping is None:
         told.append(
             f"There are {m.rows} rows for {len(m.features)} columns: a linear map can fit them exactly, the noise cannot "
             "be estimated, and nothing is said on when to stop."
         )
     if unseen:
-        few = m.rows - 1 < len(m.features)
+        few = len(made.variances) == m.rows - 1
         reason = "there are fewer rows than columns" if few else "columns depend on each other"
         vary = "does" if unseen == 1 else "do"
         told.append(
@@ -264,14 +268,17 @@ def notices(made: Forecast) -> list[str]:
             "network learns nothing there."
         )
     if made.step_size > made.largest_stable:
-        told.append(f"{words.beyond(made)} Recommended: {made.recommended:.3g}.")
+        told.append(
+            f"The step size is {made.step_size / made.largest_stable:.3g} times the largest stable one. Recommended: "
+            f"{made.recommended:.3g}."
+        )
     elif made.step_size > 4 * made.recommended:
         share = f"{100 * made.step_size / made.largest_stable:.0f} %"
         told.append(
             f"The step size {made.step_size:.3g} is {share} of the largest stable one: descent departs from the flow "
             "that is forecast here by up to about that share in time."
         )
-    if made.learnt < ENOUGH - 1e-6:
+    if made.learnt < ENOUGH - 1e-6 and made.step_size <= made.largest_stable:
         told.append(
             f"After {several(made.steps, 'step')} {100 * made.learnt:.1f} % of what can be learnt is learnt; the rest "
             "takes longer than this forecast looks ahead."

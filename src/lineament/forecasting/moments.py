@@ -30,6 +30,9 @@ MOST_CLASSES = 1000
 FEW_VALUES = 20
 """Whole numbers with at most this many values might be meant as classes."""
 
+SQUARED = 1e150
+"""The largest number whose square fits float64 with all that is summed; the inverse is the smallest."""
+
 CONSTANT = 64 * np.finfo(float).eps
 """A column whose standard deviation is this share of its size varies by rounding only."""
 
@@ -81,6 +84,7 @@ class _Sums:
     mean: Array
     second: Array
     kept: Array
+    largest: float = 0.0
     n: int = 0
     missing: int = 0
     labels: dict[str, int] = field(default_factory=dict)
@@ -177,6 +181,7 @@ def _add(
     if len(X) == 0:
         return
     _refuse_infinite(X, features)
+    sums.largest = max(sums.largest, float(np.max(np.abs(X))))
     if classes:
         Y = _one_hot(sums, column, targets[0])
     else:
@@ -241,6 +246,10 @@ def _refuse_infinite(values: Array, names: Sequence[str]) -> None:
         raise ValueError(
             f"column {names[int(np.argmax(infinite))]!r} holds an infinite value; replace it, or drop the column"
         )
+    too_large = (np.abs(values) > SQUARED).any(axis=0)
+    if too_large.any():
+        name = names[int(np.argmax(too_large))]
+        raise ValueError(f"column {name!r} must hold numbers whose squares fit float64; rescale the column")
 
 
 def _summary(
@@ -279,13 +288,13 @@ def _summary(
 
 
 def _varies(sums: _Sums, deviation: Array, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Which features and outputs vary; refused if no feature does, or one is too large to be squared."""
+    """Which features and outputs vary; refused if no feature does, or all are too small to be squared."""
     p = sums.inputs
-    too_large = ~np.isfinite(deviation)
-    if too_large.any():
-        name = names[min(int(np.argmax(too_large)), p)]
-        raise ValueError(f"column {name!r} must hold numbers whose squares fit float64; rescale the column")
     varies = deviation > CONSTANT * np.abs(sums.mean)
     if not varies[:p].any():
+        if 0 < sums.largest < 1 / SQUARED:
+            raise ValueError(
+                f"columns must hold numbers whose squares fit float64; rescale them, such as {names[0]!r}"
+            )
         raise ValueError(f"at least one feature must vary; all {p} columns are constant over {sums.n} rows")
     return varies

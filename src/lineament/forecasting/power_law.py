@@ -25,17 +25,19 @@ class PowerLaw(NamedTuple):
         return self.floor + self.drop * (np.asarray(rows, np.float64) / self.unit) ** -self.exponent
 
 
-def fit(rows: Array, error: Array) -> PowerLaw:
+def fit(rows: Array, error: Array, weight: Array | None = None) -> PowerLaw:
     """The law of least squared relative error.
 
     Args:
         rows: numbers of rows, (number,).
         error: the errors measured there, positive.
+        weight: how much each counts, (number,); all the same if not given.
     """
     unit = float(np.max(rows))
+    root = np.ones(len(rows)) if weight is None else np.sqrt(weight)
     found = []
     for exponent in EXPONENTS:
-        design = np.stack([np.ones(len(rows)), (rows / unit) ** -exponent], axis=1) / error[:, None]
-        (floor, drop), miss = nnls(design, np.ones(len(rows)))
+        design = np.stack([np.ones(len(rows)), (rows / unit) ** -exponent], axis=1) * (root / error)[:, None]
+        (floor, drop), miss = nnls(design, root)
         found.append((miss, PowerLaw(float(floor), float(drop), float(exponent), unit)))
     return min(found, key=lambda pair: pair[0])[1]

@@ -1,4 +1,4 @@
-r"""Ridge and kernel regression on the rows of a table, its penalty tuned by leaving one row out.
+r"""Least squares, ridge and kernel regression on the rows of a table; a penalty is tuned by leaving one row out.
 
 On centred rows with Gram matrix K = U diag(s) Uᵀ the fitted values are ȳ + U diag(s/(s + δ)) Uᵀ(y − ȳ). The error of row
 i when it is left out needs no further fit: it is its residual over 1 − h_i, with h_i the i-th diagonal entry of the map
@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lineament.core import arguments
 
 Array = NDArray[np.float64]
 Kernel = Callable[[Array, Array], Array]
@@ -27,7 +29,52 @@ def gaussian(A: Array, B: Array) -> Array:
     return np.exp(-np.maximum(squares, 0) / (2 * A.shape[1]))
 
 
-KERNELS: dict[str, Kernel | None] = {"linear": None, "gaussian": gaussian}
+def relu(A: Array, B: Array) -> Array:
+    """The tangent kernel of an infinitely wide network of two hidden layers of ReLU, whose first layer has biases.
+
+    The arc-cosine recursion (Cho & Saul 2009; Jacot et al. 2018) with He's variances, which keep the scale of the inputs.
+    """
+    A, B = (np.concatenate([Z, np.ones((len(Z), 1))], axis=1) for Z in (A, B))
+    lengths = np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1))
+    tangent = A @ B.T
+    cosine = np.clip(tangent / lengths, -1.0, 1.0)
+    for _ in range(2):
+        angle = np.arccos(cosine)
+        open_share = 1 - angle / np.pi
+        cosine = np.minimum(np.sin(angle) / np.pi + open_share * cosine, 1.0)
+        tangent = lengths * cosine + open_share * tangent
+    return tangent
+
+
+KERNELS: dict[str, Kernel | None] = {"linear": None, "gaussian": gaussian, "relu": relu}
+
+
+class Learner(NamedTuple):
+    """What is fitted: a kernel, None for the linear one, and the penalties that are tried, in units as `RIDGES`."""
+
+    kernel: Kernel | None
+    ridges: Array = RIDGES
+
+    @property
+    def tuned(self) -> bool:
+        """Whether there is a penalty to tune; if not, this is least squares."""
+        return len(self.ridges) > 1
+
+
+LEAST_SQUARES = Learner(None, np.zeros(1))
+"""Linear regression without a penalty; of least norm where columns depend on each other."""
+
+
+def learner_of(kernel: str, ridge: str = "tuned") -> Learner:
+    """What is fitted, by its two names in :func:`lineament.learning_curve`."""
+    chosen = KERNELS[arguments.one_of("kernel", kernel, KERNELS)]
+    if arguments.one_of("ridge", ridge, ("tuned", "none")) == "tuned":
+        return Learner(chosen)
+    if chosen is not None:
+        raise ValueError(
+            f"ridge must be 'tuned' for the kernel {kernel!r}: without a penalty it fits any rows exactly"
+        )
+    return LEAST_SQUARES
 
 
 class Basis(NamedTuple):
@@ -92,7 +139,7 @@ def leave_one_out(basis: Basis, Y: Array, ridges: Array) -> LeftOut:
     Args:
         basis: of the rows.
         Y: labels, (row, outputs).
-        ridges: δ > 0, (penalty,).
+        ridges: δ ≥ 0, (penalty,).
     """
     U, n = basis.U, len(Y)
     g = basis.power / (basis.power + ridges[:, None])
@@ -105,12 +152,12 @@ def leave_one_out(basis: Basis, Y: Array, ridges: Array) -> LeftOut:
     return LeftOut(ridges, error, g.sum(axis=1), np.sum(g * (1 - g), axis=1))
 
 
-def test_error(X: Array, Y: Array, new_X: Array, new_Y: Array, kernel: Kernel | None) -> float:
+def test_error(X: Array, Y: Array, new_X: Array, new_Y: Array, learner: Learner) -> float:
     """Mean squared error on new rows of the regression whose penalty has the least error on rows left out."""
-    basis = decompose(X, kernel)
-    left_out = leave_one_out(basis, Y, RIDGES * basis.unit)
-    ridge = left_out.ridge[int(np.argmin(left_out.error.mean(axis=1)))]
-    weights = (np.sqrt(basis.power) / (basis.power + ridge))[:, None] * (basis.U.T @ (Y - Y.mean(axis=0)))
+    basis = decompose(X, learner.kernel)
+    ridges = learner.ridges * basis.unit
+    best = int(np.argmin(leave_one_out(basis, Y, ridges).error.mean(axis=1))) if learner.tuned else 0
+    weights = (np.sqrt(basis.power) / (basis.power + ridges[best]))[:, None] * (basis.U.T @ (Y - Y.mean(axis=0)))
     return float(np.mean(np.sum((Y.mean(axis=0) + basis.place(new_X) @ weights - new_Y) ** 2, axis=1)))
 
 

@@ -45,7 +45,8 @@ class Stopping:
         method: where the loss comes from: rows left out one by one, rows left out in tenths, or the formula for a fixed
             design, where the table is too wide to hold rows out.
         cross_validated: the loss on tenths of the rows that were left out, as a check; None as before.
-        error: the standard error of that loss, at every time; None as before.
+        error: by how much the loss of a network trained on such a table is off from it, as a standard deviation, at
+            every time; None as before.
         final_error: the same when everything is learnt; None as before.
         fixed_design: the same for new labels of the table's own inputs; None where it is that.
     """
@@ -85,20 +86,27 @@ def stopping(path: Progress, seen: Array, variance: Array, noise: float, n: int)
     return _read(path.time, 0.5 * (floor + excess), 0.5 * (floor + float(np.sum(variance))), noise)
 
 
-def on_new_rows(time: Array, fixed: Stopping, found: HeldOut) -> Stopping:
-    """When to stop by rows held out; the estimate for a fixed design stays beside it.
+def on_new_rows(time: Array, fixed: Stopping, found: HeldOut, learnt: Array, n: int) -> Stopping:
+    r"""When to stop by rows held out; the estimate for a fixed design stays beside it.
+
+    Errors of rows left out are not independent, as all fits share rows, and the loss of the one network that is trained
+    differs from the mean over tables that they estimate. With k of n directions learnt from Gaussian rows and noise, the
+    variances are 1/(1 − k/n) and (k/n)/(1 − k/n) times that of independent errors: together (n + k)/(n − k).
 
     Args:
         time: of the path.
         fixed: the estimate for a fixed design.
         found: what rows that were held out show at these times, and at the end.
+        learnt: how many directions are learnt at these times, and at the end, (time + 1,).
+        n: the number of examples.
     """
+    error = found.error * np.sqrt((n + learnt) / (n - learnt))
     return replace(
         _read(time, found.loss[:-1], float(found.loss[-1]), fixed.noise),
         method="leave-one-out" if found.one_by_one else "cross-validation",
         cross_validated=found.cross_validated[:-1],
-        error=found.error[:-1],
-        final_error=float(found.error[-1]),
+        error=error[:-1],
+        final_error=float(error[-1]),
         fixed_design=fixed,
     )
 

@@ -23,6 +23,10 @@ SAVES_LITTLE = 0.01
 """Stopping early that saves less than this share of the expected test loss is not worth the trouble."""
 
 
+LEARNS = 0.01
+"""The least share of what can be learnt that counts as having learnt anything."""
+
+
 def count(value: float) -> str:
     """A whole number with its thousands set apart; a dash for what does not happen."""
     return f"{round(value):,}".replace(",", "\u202f") if math.isfinite(value) else "–"
@@ -31,6 +35,16 @@ def count(value: float) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """A share as a percentage."""
     return f"{100 * share:.{digits}f} %"
+
+
+def part(share: float) -> str:
+    """A share as a percentage, with one more digit where it would read 0 % or 100 % and is not."""
+    return percent(share, 1 if 0.0005 <= share < 0.005 or 0.995 <= share < 0.9995 else 0)
+
+
+def loss(value: float) -> str:
+    """A loss to three digits, in plain figures as long as there are few of them."""
+    return count(float(f"{value:.3g}")) if 1000 <= value < 1e6 else f"{value:.3g}"
 
 
 def title(made: Forecast) -> str:
@@ -113,7 +127,7 @@ def constant(columns: Sequence[str]) -> str:
 def data(made: Forecast) -> str:
     """The table in one sentence."""
     m = made.moments
-    share = f"A linear map can explain {percent(made.r2)} of the target's variance in these examples."
+    share = f"A linear map can explain {part(made.r2)} of the target's variance in these examples."
     return f"{count(m.rows)} examples, {several(len(m.features), 'feature')}, {outputs(made)}. {share}"
 
 
@@ -121,12 +135,17 @@ def pace(made: Forecast) -> str:
     """How fast it learns, in one sentence."""
     if made.step_size > made.largest_stable:
         return beyond(made)
+    at = f"At step size {made.step_size:.3g}"
+    if made.learnt < LEARNS:
+        return f"{at} hardly anything is learnt in {several(made.steps, 'step')}."
     half, most = step_when(made, 0.5), step_when(made, 0.99)
     end = (
-        f"99 % by step {count(most)}" if math.isfinite(most) else f"{percent(made.learnt)} by step {count(made.steps)}"
+        f"99 % of the way by step {count(most)}"
+        if math.isfinite(most)
+        else f"{percent(made.learnt)} of the way by step {count(made.steps)}"
     )
-    begin = f"half of what can be learnt is learnt by step {count(half)}, " if math.isfinite(half) else ""
-    return f"At step size {made.step_size:.3g}, {begin}{end}."
+    begin = f"half of the way by step {count(half)} and " if math.isfinite(half) else ""
+    return f"{at} the training loss goes {begin}{end} to the least that a linear map has."
 
 
 def beyond(made: Forecast) -> str:
@@ -149,8 +168,10 @@ def beyond(made: Forecast) -> str:
 
 def first(made: Forecast) -> str:
     """What is learnt first."""
+    if made.step_size > made.largest_stable:
+        return "All times below are those of gradient flow, which descent does not follow at this step size."
     if not math.isfinite(listed(made)[0].half):
-        return "No component is half learnt within this range."
+        return f"No {kind(made)} is half learnt within this range."
     component = next((one for one in listed(made) if matters(made, one)), listed(made)[0])
     return (
         f"First comes {kind(made)} {component.number} ({made_of(component.features)}), which explains "
@@ -161,6 +182,12 @@ def first(made: Forecast) -> str:
 def order(made: Forecast) -> str:
     """Whether what matters is learnt in phases."""
     if not made.phases:
+        if not any(math.isfinite(component.half) for component in made.components):
+            return ""
+        if sum(matters(made, component) for component in made.components) > 1:
+            return (
+                f"No two {kind(made)}s that matter are half learnt within this range: there are no phases to compare."
+            )
         return f"Only one {kind(made)} matters: there are no phases to tell apart."
     pairs, apart = len(made.phases), sum(phase.separated for phase in made.phases)
     strictly = "learnt strictly one after the other (90 % of the first before 10 % of the second)"
@@ -175,6 +202,10 @@ def stop(made: Forecast) -> str:
     stopping = made.stopping
     if stopping is None:
         return "When to stop cannot be told: too few examples are left over to estimate the noise."
+    if made.step_size > made.largest_stable:
+        return "When to stop cannot be told: the forecast ends at this step size."
+    if made.learnt < LEARNS:
+        return "When to stop cannot be told: hardly anything is learnt within this range."
     if not math.isfinite(stopping.best):
         return "Train to the end: the expected test loss never rises."
     if stopping.gain < SAVES_LITTLE:
@@ -198,22 +229,21 @@ def test_loss(made: Forecast) -> str:
     if stopping is None:
         return ""
     i = int(np.argmin(stopping.loss))
-    told = f"{stopping.least:.3g} at best, {stopping.final:.3g} when everything is learnt"
+    told = f"{loss(stopping.least)} at best, {loss(stopping.final)} when everything is learnt"
     fixed, crossed, error = stopping.fixed_design, stopping.cross_validated, stopping.error
     if fixed is None or crossed is None or error is None or stopping.final_error is None:
         return (
             f"The test loss is expected to be {told}, on new labels of the table's own inputs (a fixed design); on new "
             "rows it is higher, and the table is too short or too wide to hold rows out."
         )
-    apart = (
-        f"; for new labels of the table's own inputs (a fixed design) theory says {fixed.least:.3g}, {fixed.final:.3g}"
-    )
+    said = f"{loss(fixed.least)}, {loss(fixed.final)}"
+    apart = f"; for new labels of the table's own inputs (a fixed design) theory says {said}"
     if stopping.method == "cross-validation":
         # Where training never hurts, the best is what is left when everything is learnt, beyond the end of the path.
         off = stopping.final_error if stopping.least == stopping.final else error[i]
         return f"On tenths of the rows that were left out the test loss is {told} (± {off:.2g}){apart}."
     return (
-        f"On rows left out one by one the test loss is {told}; on tenths that were left out {crossed[i]:.3g} "
+        f"On rows left out one by one the test loss is {told}; on tenths that were left out {loss(crossed[i])} "
         f"(± {error[i]:.2g}) at the same step{apart}."
     )
 
@@ -231,6 +261,10 @@ def comparison(run: Comparison) -> str:
     """What training showed, in one sentence."""
     if run.diverged_at is not None:
         return f"Training diverged at step {count(run.diverged_at)}: the step size is too large."
+    if all(check.void for check in run.checks):
+        return (
+            f"Neither forecast nor training learns anything in {several(run.forecast.steps, 'step')} to be compared."
+        )
     return (
         f"Trained in {run.seconds:.2g} s: the loss was never further than {percent(run.gap, 1)} of its first value "
         "from the forecast for the same step."

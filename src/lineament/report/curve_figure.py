@@ -4,6 +4,7 @@ import numpy as np
 
 from lineament.evidence.figure import Figure, Panel, band, points, reference, theory
 from lineament.forecasting import LearningCurve
+from lineament.forecasting.words import percent
 
 
 def figure(curve: LearningCurve, later: tuple[np.ndarray, np.ndarray] | None = None) -> Figure:
@@ -14,13 +15,12 @@ def figure(curve: LearningCurve, later: tuple[np.ndarray, np.ndarray] | None = N
         later: Numbers of rows and test errors that were measured on more rows afterwards, if there are any.
     """
     held = f"{100 * curve.level:.0f} % band"
-    by = "theory" if curve.method == "theory" else "power law"
     marks = [
         band(curve.at, curve.low, curve.high, held),
         points(curve.subsamples, curve.measured, "subsamples, measured"),
         *([points(later[0], later[1], "more rows, measured", group=1)] if later is not None else []),
         reference([curve.rows] * 2, [float(curve.low.min()), float(curve.high.max())], "rows there are"),
-        theory(curve.at, curve.error, f"forecast by {by}"),
+        theory(curve.at, curve.error, "forecast"),
     ]
     panel = Panel(
         tuple(marks),
@@ -30,4 +30,5 @@ def figure(curve: LearningCurve, later: tuple[np.ndarray, np.ndarray] | None = N
         x_scale="log",
         y_scale="log",
     )
-    return Figure((panel,), " ".join(curve.sentences[:2]), columns=1)
+    saved = f"Twice the rows save {percent(max(curve.gain, 0.0), 1)} of the test error"
+    return Figure((panel,), f"{saved}: forecast, its band, and what subsamples of the table show.", columns=1)

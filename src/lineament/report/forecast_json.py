@@ -79,9 +79,9 @@ def _stopping(made: Forecast) -> dict[str, Any] | None:
 
 def _more_rows(curve: LearningCurve) -> dict[str, Any]:
     return {
-        **{name: getattr(curve, name) for name in ("rows", "used", "level", "method", "limit", "gain", "helps")},
+        **{name: getattr(curve, name) for name in ("rows", "used", "level", "weight", "limit", "gain", "helps")},
         "steps": [step._asdict() for step in curve.steps],
-        "curve": {name: getattr(curve, name) for name in ("at", "error", "low", "high", "bound")},
+        "curve": {name: getattr(curve, name) for name in ("at", "error", "low", "high", "theory", "power_law")},
         "subsamples": {"rows": curve.subsamples, "error": curve.measured},
         "trials": [trial._asdict() for trial in curve.trials],
         "sentences": list(curve.sentences),

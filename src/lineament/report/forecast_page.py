@@ -76,15 +76,17 @@ def command_line(table: str, options: dict[str, object]) -> str:
 def _facts(made: Forecast) -> dict[str, str | Markup]:
     """The numbers at the head of the page."""
     stopping = made.stopping
-    if stopping is None:
+    if stopping is None or made.learnt < words.LEARNS:
         stop = "not known"
     elif stopping.gain < words.SAVES_LITTLE:
         stop = "train to the end"
+    elif not stopping.within_range:
+        stop = f"after step {words.count(made.steps)}"
     else:
         stop = f"near step {words.steps(made, stopping.best)}"
     when = {
-        "Half learnt": f"step {words.count(words.step_when(made, 0.5))}",
-        "99 % learnt": f"step {words.count(words.step_when(made, 0.99))}",
+        "Loss half-way": f"step {words.count(words.step_when(made, 0.5))}",
+        "Loss 99 % of the way": f"step {words.count(words.step_when(made, 0.99))}",
         "When to stop": stop,
     }
     if made.step_size > made.largest_stable:
