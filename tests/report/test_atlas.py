@@ -358,6 +358,21 @@ def test_errata_have_both_forms(pages):
     assert "excess = 0.2, must be ≤ 0" in page.text
     assert "excess = −0.1, must be ≤ 0" in page.text
     assert "gissin-a.html" not in page.links
+    assert "https://arxiv.org/abs/1909.12051" in page.links
+    assert "holds, corrected 1/1 seeds at quick size: lineament reproduce gissin-b --size quick" in page.text
+
+
+def test_an_erratum_is_of_todays_form_of_the_check(records):
+    quick = dataclasses.replace(next(record for record in records if record.id == "gissin-b"), table={"n": 1})
+    full = dataclasses.replace(quick, size="full", remarks=("larger",))
+    earlier = dataclasses.replace(full, table={})
+
+    def chosen(*runs):
+        return next(e for e in entries.gather(runs, registry.all_claims()) if e.id == "gissin-b").corrected
+
+    assert chosen(quick, full).size == "full"
+    assert chosen(quick, earlier).size == "quick"
+    assert chosen(earlier).size == "full"
 
 
 def test_an_error_outweighs_older_evidence(records):
