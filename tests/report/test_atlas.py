@@ -362,6 +362,17 @@ def test_errata_have_both_forms(pages):
     assert "holds, corrected 1/1 seeds at quick size: lineament reproduce gissin-b --size quick" in page.text
 
 
+def test_a_void_check_and_an_earlier_form_say_so(records, tmp_path):
+    first = records[0]
+    void = dataclasses.replace(first.checks[0], void="the peak is the last record")
+    run = dataclasses.replace(first, checks=(void, *first.checks[1:]), verdict=Verdict.UNDECIDED, table={})
+    atlas.write(tmp_path, [run], registry.all_claims())
+    page = Page(tmp_path / f"{first.id}.html").text
+    assert "Void: the peak is the last record" in page
+    assert "? void" in page
+    assert "one seed only, by an earlier form of the check" in page
+
+
 def test_an_erratum_is_of_todays_form_of_the_check(records):
     quick = dataclasses.replace(next(record for record in records if record.id == "gissin-b"), table={"n": 1})
     full = dataclasses.replace(quick, size="full", remarks=("larger",))

@@ -113,9 +113,9 @@ def _on_control(numbers: dict[str, float], times: int) -> str:
     name = f"m = {times}q, training accuracy, equal step"
     alone, whole = (numbers[f"{name}{what}: steps, Definition 3 over Glorot"] for what in (f", {CONTROL}", ""))
     return (
-        f"The control: {CONTROL}, from W = 0 with the same A and B, Definition 3 takes {alone:.2f} of Glorot's steps to a "
-        f"training accuracy at equal step, and with it {whole:.2f}. What it gains is what it has not to unlearn: little, "
-        "where a pair of classes is told apart in a few steps."
+        f"The control: {CONTROL}, from W = 0 with the same A and B, Definition 3 takes {alone:.2f} of Glorot's steps to "
+        f"a training accuracy at equal step, and with it {whole:.2f}. What it gains is what it has not to unlearn: "
+        "little, where a pair of classes is told apart in a few steps."
     )
 
 
