@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lineament.claims.cohen import hard_instances
+from lineament.claims.cohen.completion_routes import resolved
 from lineament.claims.cohen.figure_1_left import Race, Settings, _checks
 from lineament.claims.cohen.iterations import first_step
 from lineament.claims.cohen.tensor_tasks import overlap
@@ -93,3 +94,9 @@ def test_the_concentrations_are_those_of_the_experiment():
     assert len(np.unique(ppm.round(1))) == 35
     assert ppm.min() == pytest.approx(2.5, rel=1e-3)
     assert ppm.max() == pytest.approx(600, rel=1e-3)
+
+
+def test_signs_count_until_the_least_values_of_balanced_layers_part():
+    least = np.array([[0.1, 0.1], [0.02, 0.03], [0.01, 0.03], [0.02, 0.02]])  # (record, layer): the third has parted
+    layers = np.stack([[np.diag([1.0, value]) for value in record] for record in least])
+    np.testing.assert_array_equal(resolved(layers), [True, True, False, False])

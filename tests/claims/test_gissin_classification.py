@@ -49,3 +49,12 @@ def test_runs_that_ran_out_of_steps_leave_it_undecided():
     assert all(check.void for check in classification.depth_checks(late))
     assert not late._replace(runs={3: run._replace(loss=np.array([[classification.STOP]]))}).void
     assert not late._replace(runs={3: run._replace(loss=np.array([[np.nan]]))}).void  # diverged: counted elsewhere
+
+
+def test_runs_beyond_the_authors_limit_are_counted():
+    steps = np.array([0, 40_000, 60_000, 80_000])
+    paths = np.array([[0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 2.0]])[None, :, :, None]  # the second moves until 60,000
+    run = classification.Classifiers(steps, paths, np.full((1, 2), classification.STOP))
+    np.testing.assert_array_equal(run.stopped, [[40_000, 60_000]])
+    told = classification.on_limit(comparison(np.full((2, 4), 0.9))._replace(runs={3: run}), SETTINGS)
+    assert "1 of 2 runs took longer" in told

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lineament import data, models, problems, starts
-from lineament.claims.hu import images
+from lineament.claims.hu import images, rates
 from lineament.core import Applied
 
 
@@ -69,3 +69,30 @@ def test_both_kinds_of_network_begin_at_zero_and_train_alike_in_parts():
         assert np.all(run.networks[name][0] == 0)
         assert np.abs(run.networks[name][-1]).max() > 1e-3
     np.testing.assert_allclose(run.networks["convolutional"], whole.networks["convolutional"], atol=1e-6)
+
+
+def test_pace_is_how_far_the_first_step_goes_along_the_twins():
+    twin = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 3.0]])
+    across = np.array([[0.0, 0.0], [2.0, -1.0], [0.0, 0.0]])
+    run = images.OnImages(np.arange(3), twin, {"fully connected": 1.2 * twin + across}, np.eye(2)[:, :1], np.ones(2))
+    assert run.pace("fully connected") == pytest.approx(1.2)
+
+
+def test_progress_off_the_span_has_an_error_over_test_images():
+    inputs, labels = np.eye(4)[:, :2], np.ones(4)  # V_lin holds the first two of four test images
+    twin = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]])
+    network = twin + np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])  # the third is learnt, the fourth is not
+    run = images.OnImages(np.arange(2), twin, {"fully connected": network}, inputs, labels)
+    assert run.progress("fully connected")[1] == pytest.approx(0.5)
+    gained = np.array([0.0, 0.0, 1.0, 0.0])
+    assert run.progress_error("fully connected") == pytest.approx(gained.std(ddof=1) / 2 / 0.5)
+
+
+@pytest.mark.parametrize(
+    ("interval", "passed", "void"),
+    [((-0.3, -0.4, -0.2), True, False), ((-0.1, -0.3, 0.1), False, True), ((0.3, 0.1, 0.5), False, False)],
+)
+def test_a_slope_whose_interval_contains_zero_is_not_told(interval, passed, void):
+    check = rates.falls("slope", interval)
+    assert (check.passed, bool(check.void)) == (passed, void)
+    assert check.failed == (not passed and not void)

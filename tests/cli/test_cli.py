@@ -235,6 +235,30 @@ def test_only_what_is_missing_is_run(run, monkeypatch, tmp_path):
     assert "--out" in err
 
 
+def test_a_plan_says_what_is_missing_and_runs_nothing(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("LINEAMENT_COMMIT", "abc1234")
+    environment._commit.cache_clear()
+    assert run("reproduce", "gissin-a", "--out", "kept")[0] == 0
+    code, out, _ = run("reproduce", "gissin-a", "gissin-b", "--out", "kept", "--missing", "--plan")
+    environment._commit.cache_clear()
+    assert code == 0
+    assert [line.split()[:3] for line in out.splitlines() if "gissin" in line] == [["gissin-b", "quick", "0"]]
+    assert "1 of 1 missing runs; 1 are there" in out
+    assert not list((tmp_path / "kept").glob("gissin-b*"))
+    for option in (["--plan"], ["--minutes", "5"]):
+        code, _, err = run("reproduce", "gissin-a", *option)
+        assert code == 2
+        assert "--missing" in err
+
+
+def test_only_what_fits_in_the_time_is_begun(run, tmp_path):
+    code, out, _ = run("reproduce", "gissin-a", "--out", "kept", "--missing", "--minutes", "0.001", "--plan")
+    assert code == 0
+    assert "0 of 1 missing runs" in out
+    assert run("reproduce", "gissin-a", "--out", "kept", "--missing", "--minutes", "60")[0] == 0
+    assert list((tmp_path / "kept").glob("gissin-a.quick.0.json"))
+
+
 def test_seeds_are_ranges_of_whole_numbers(run):
     for given in ("3-1", "x", "1-", "-1", "0-99999999", ""):
         code, _, err = run("reproduce", "gissin-a", "--seeds", given)

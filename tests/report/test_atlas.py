@@ -358,6 +358,32 @@ def test_errata_have_both_forms(pages):
     assert "excess = 0.2, must be ≤ 0" in page.text
     assert "excess = −0.1, must be ≤ 0" in page.text
     assert "gissin-a.html" not in page.links
+    assert "https://arxiv.org/abs/1909.12051" in page.links
+    assert "holds, corrected 1/1 seeds at quick size: lineament reproduce gissin-b --size quick" in page.text
+
+
+def test_a_void_check_and_an_earlier_form_say_so(records, tmp_path):
+    first = records[0]
+    void = dataclasses.replace(first.checks[0], void="the peak is the last record")
+    run = dataclasses.replace(first, checks=(void, *first.checks[1:]), verdict=Verdict.UNDECIDED, table={})
+    atlas.write(tmp_path, [run], registry.all_claims())
+    page = Page(tmp_path / f"{first.id}.html").text
+    assert "Void: the peak is the last record" in page
+    assert "? void" in page
+    assert "one seed only, by an earlier form of the check" in page
+
+
+def test_an_erratum_is_of_todays_form_of_the_check(records):
+    quick = dataclasses.replace(next(record for record in records if record.id == "gissin-b"), table={"n": 1})
+    full = dataclasses.replace(quick, size="full", remarks=("larger",))
+    earlier = dataclasses.replace(full, table={})
+
+    def chosen(*runs):
+        return next(e for e in entries.gather(runs, registry.all_claims()) if e.id == "gissin-b").corrected
+
+    assert chosen(quick, full).size == "full"
+    assert chosen(quick, earlier).size == "quick"
+    assert chosen(earlier).size == "full"
 
 
 def test_an_error_outweighs_older_evidence(records):

@@ -16,12 +16,14 @@ from .options import (
     choose,
     exit_code,
     interrupted,
+    positive,
     refuse,
     whole,
     writable,
 )
 
 if TYPE_CHECKING:
+    from lineament.execution.agenda import Item
     from lineament.execution.campaign import Failure, Job
     from lineament.execution.store import Stored
 
@@ -36,6 +38,16 @@ def reproduce(
     missing: Annotated[
         bool, typer.Option("--missing", help="Run only what --out does not hold yet from these settings.")
     ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="With --missing: say what is missing and how long it will take; run nothing."),
+    ] = False,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            parser=positive, metavar="M", help="With --missing: begin only what should be done in this time."
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(parser=whole(1), metavar="N", help="Worker processes.", show_default="1, or all of the engine"),
@@ -44,6 +56,9 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each result, one a line.")] = False,
 ) -> None:
     """Check claims and print what was found; several seeds give one verdict.
+
+    With --missing the most disputed come first: claims whose verdict is open or whose seeds disagree, then those never
+    run, then those whose evidence is of an earlier form, then further seeds; cheap ones before long ones.
 
     The exit code is 0 when every claim ran and none failed, and 1 when one raised an error or has the verdict
     "fails". A claim that "differs", is "undecided" or "holds, corrected" is a finding, not an error.
@@ -56,9 +71,11 @@ def reproduce(
         writable("--out", out)
     elif missing:
         refuse("--missing", "give --out too: the folder whose evidence is to be completed")
+    if (plan or minutes is not None) and not missing:
+        refuse("--plan" if plan else "--minutes", "give --missing too: only what is missing can be planned")
     from lineament.execution import campaign
     from lineament.execution.engines import EngineError
-    from lineament.report import draw
+    from lineament.report import console, draw
 
     # One seed's figure is enough: the others differ in their numbers, which are kept.
     wanted = [
@@ -69,21 +86,37 @@ def reproduce(
         for number in numbers
     ]
     workers = jobs or (1 if engine == "local" else None)
+    done = campaign.standing(wanted) if missing else {}
+    left = [job for job in wanted if job not in done]
+    if missing and out is not None:
+        items = _agenda(left, out, minutes)
+        if plan:
+            console.agenda(items, len(done), len(left))
+            return
+        left = [item.job for item in items]
     try:
-        _run(wanted, campaign.standing(wanted) if missing else {}, workers, engine, as_json)
+        _run(left, done, workers, engine, as_json)
     except (EngineError, ValueError) as error:
         refuse("--engine", f"{error}; with --out and --missing the same command goes on from there")
 
 
-def _run(jobs: "list[Job]", done: "dict[Job, Stored]", workers: int | None, engine: str, as_json: bool) -> None:
+def _agenda(jobs: "list[Job]", out: Path, minutes: float | None) -> "list[Item]":
+    """What is missing, the most disputed first; no more of it than should be done in the time given."""
+    from lineament.execution import agenda
+    from lineament.execution.store import load_folder
+
+    items = agenda.agenda(jobs, load_folder(out)[0] if out.is_dir() else [])
+    return items if minutes is None else agenda.within(items, 60 * minutes)
+
+
+def _run(left: "list[Job]", done: "dict[Job, Stored]", workers: int | None, engine: str, as_json: bool) -> None:
     from lineament.execution import campaign
     from lineament.report import console
 
-    left = [job for job in jobs if job not in done]
     outcomes: list[Stored | Failure] = list(done.values())
-    stopped = False
+    count, stopped = len(left) + len(done), False
     with (
-        console.Watch(len(jobs), len(done)) as watch,
+        console.Watch(count, len(done)) as watch,
         contextlib.closing(campaign.run(left, workers, watch.begin, engine)) as run,
     ):
         try:
@@ -98,5 +131,5 @@ def _run(jobs: "list[Job]", done: "dict[Job, Stored]", workers: int | None, engi
         console.results(outcomes)
         console.pooled_results(outcomes)
     if stopped:
-        interrupted(f"{len(outcomes)} of {len(jobs)} runs were finished")
+        interrupted(f"{len(outcomes)} of {count} runs were finished")
     raise typer.Exit(exit_code(outcomes))

@@ -18,6 +18,7 @@ from rich.text import Text
 from lineament.claims.sizes import SIZES
 from lineament.core.words import several
 from lineament.evidence import Verdict
+from lineament.execution.agenda import Item
 from lineament.execution.campaign import Failure
 from lineament.execution.pooled import by_claim
 from lineament.execution.store import Stored, summary
@@ -106,6 +107,18 @@ def pooled_results(outcomes: Sequence[Stored | Failure]) -> None:
         label = Text(pool.label, style=STYLES[pool.verdict])
         values = (f"{spread.low:.4g}", f"{spread.high:.4g}")
         table.add_row(pool.shown.id, pool.shown.size, label, Text(spread.check.name), *values)
+    _print(table)
+
+
+def agenda(items: Sequence[Item], done: int, missing: int) -> None:
+    """Print what a campaign would run, in its order: claim, seed, why it is there, about how long it takes."""
+    table = _table("claim", "size", "seed", "reason", "time")
+    for item in items:
+        table.add_row(item.job.id, item.job.size, str(item.job.seed), item.reason, prose.duration(item.seconds))
+    seconds = sum(item.seconds for item in items)
+    table.add_row(
+        "total", "", "", f"{len(items)} of {missing} missing runs; {done} are there", prose.duration(seconds)
+    )
     _print(table)
 
 

@@ -83,9 +83,12 @@ class Entry:
 
     @property
     def corrected(self) -> Stored | None:
-        """The largest run that refutes the statement as printed and offers a correction, if one does."""
-        shown = [pool.shown for pool in self.runs.values() if pool.verdict is Verdict.CORRECTED]
-        return shown[-1] if shown else None
+        """The run that refutes the statement as printed and offers a correction, if one does.
+
+        The largest of today's form of the check: one of an earlier form may lack the counter-example to check by hand.
+        """
+        pools = [pool for pool in self.runs.values() if pool.verdict is Verdict.CORRECTED]
+        return max(pools, key=lambda pool: (pool.comparable, SIZES.index(pool.shown.size))).shown if pools else None
 
     @property
     def figure(self) -> Figure | None:

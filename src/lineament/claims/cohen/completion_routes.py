@@ -124,8 +124,18 @@ def by_stiff_solver(rng: np.random.Generator, d: int, n: int, sign: two_by_two.S
     run = solve_ivp(velocity, (0, times[-1]), begin, "LSODA", times, jac=jacobian, rtol=1e-10, atol=1e-13)
     layers = run.y.T.reshape(-1, n, d, d)
     W = np.stack([layers_theory.product(list(split)) for split in layers])
-    kept = bool(np.all(np.prod(np.sign(np.linalg.det(layers)), axis=1) == sign)) and run.success
+    kept = run.success and bool(np.all((np.prod(np.sign(np.linalg.det(layers)), axis=1) == sign) | ~resolved(layers)))
     return Route(n, sign, start, times, W, two_by_two.loss(W, sign), kept)
+
+
+def resolved(layers: np.ndarray) -> np.ndarray:
+    """Up to which record layers (record, layer, row, column) know the sign of their determinants.
+
+    Balanced layers share their singular values (Lemma 1). Once the least ones differ by more than half of the largest of
+    them, the solver's error has reached them, and one may pass zero by that error alone.
+    """
+    least = np.linalg.svd(layers, compute_uv=False)[..., -1]
+    return np.logical_and.accumulate(least.min(axis=1) > 0.5 * least.max(axis=1))
 
 
 def in_extended_precision(

@@ -1,5 +1,6 @@
 """Proposition 3: from three layers on, the origin is a non-strict saddle."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -65,9 +66,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     """Gradient and Hessian of φ at the origin, exactly, and layers ever nearer to it at which φ is lower.
 
     Losses have a gradient at 0, or none there and yet no local minimum (an indefinite form, a cubic). The Hessian is
-    assembled by the product rule and, on some instances, differentiated by machine. At two layers its eigenvalues are
-    compared with ± the singular values of ∇ℓ(0). Layers at distance r from the origin are balanced, with a product
-    along which ℓ falls to order k = 1, 2 or 3; how much lower φ is there must then be of order r^{nk}.
+    assembled by the product rule and, on some instances, differentiated by machine, there and at random layers. At two
+    layers its eigenvalues are compared with ± the singular values of ∇ℓ(0). Layers at distance r from the origin are
+    balanced, with a product along which ℓ falls to order k = 1, 2 or 3; how much lower φ is there must then be of order
+    r^{nk}.
     """
     rng = generator(key)
     instances = [_instance(rng, k, settings) for k in range(settings.losses)]
@@ -121,9 +123,7 @@ def _instance(rng: np.random.Generator, k: int, settings: Settings) -> Instance:
         flat=float(np.linalg.norm(gradient) + (np.abs(values).max() if n > 2 else 0.0)),
         strict=bool((values[0] < -1e-12 * scale) == (n == 2 and order == 1)),
         spectrum=float(np.abs(values - _two_layer_spectrum(G, widths)).max() / scale) if n == 2 else 0.0,
-        machine=float(np.abs(_machine_hessian(loss, origin) - H).max() / scale)
-        if k < settings.differentiated
-        else 0.0,
+        machine=_machine_gap(rng, loss, origin) if k < settings.differentiated else 0.0,
         drops=_drops(loss, _downhill(rng, loss, shape, order), widths),
     )
 
@@ -163,18 +163,27 @@ def _two_layer_spectrum(G: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     return np.sort(np.concatenate([s, -s, np.zeros(total - 2 * s.size)]))
 
 
-def _machine_hessian(loss: Loss, origin: layers.Layers) -> np.ndarray:
-    """The Hessian of φ by automatic differentiation."""
+def _machine_gap(rng: np.random.Generator, loss: Loss, origin: layers.Layers) -> float:
+    """The Hessian by machine against the product rule, at the origin and at layers where no term of it vanishes."""
+    places = (origin, tuple(rng.normal(size=W.shape) / W.shape[1] ** 0.5 for W in origin))
+    ruled = np.stack([landscape.hessian(place, loss.gradient, loss.hvp) for place in places])
+    return float(np.abs(_machine_hessians(loss, places) - ruled).max() / np.abs(ruled).max())
+
+
+def _machine_hessians(loss: Loss, places: Sequence[layers.Layers]) -> np.ndarray:
+    """The Hessian of φ at some places by automatic differentiation."""
     links = {"square": lambda z: z**2 / 2, "logistic": jax.nn.softplus, "cubic": lambda z: z**3}
-    cuts = np.cumsum([W.size for W in origin])[:-1]
+    first = places[0]
+    cuts = np.cumsum([W.size for W in first])[:-1]
 
     def objective(x: jax.Array) -> jax.Array:
-        W = jnp.eye(origin[0].shape[1])
-        for part, layer in zip(jnp.split(x, cuts), origin, strict=True):
+        W = jnp.eye(first[0].shape[1])
+        for part, layer in zip(jnp.split(x, cuts), first, strict=True):
             W = part.reshape(layer.shape) @ W
         return jnp.sum(loss.signs * links[loss.name](jnp.tensordot(loss.A, W, 2) + loss.b))
 
-    return np.asarray(jax.jit(jax.hessian(objective))(jnp.zeros(sum(W.size for W in origin))))
+    flat = np.stack([np.concatenate([W.ravel() for W in place]) for place in places])
+    return np.asarray(jax.jit(jax.vmap(jax.hessian(objective)))(flat))
 
 
 def _printed_norm(rng: np.random.Generator) -> float:

@@ -64,9 +64,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     These constants serve spectral, Frobenius and nuclear norm, every d and both signs of the determinant (Exercise 4),
     and are sharper than those of the notes; `theory.two_by_two` derives them. Layers of depth 2 and 3 are followed by
     gradient flow while float64 knows the sign of their determinants, and by a stiff solver at depth 3 down to a loss of
-    1e-8. At depth 2 σ₂ falls exponentially: there the logarithms of the singular values are followed to that loss, and
-    layers with 77 digits, in which the sign could change, show that these logarithms are right. Starts of the wrong
-    sign show that the sign is needed.
+    1e-8; there the sign counts while the layers' least values, which balance makes equal, agree within a half. At depth
+    2 σ₂ falls exponentially: there the logarithms of the singular values are followed to that loss, and layers with 77
+    digits, in which the sign could change, show that these logarithms are right. Starts of the wrong sign show that the
+    sign is needed.
     """
     rng = generator(key)
     paths = [path for d in settings.dimensions for n in DEPTHS for path in by_flow(rng, d, n, settings.flows, key)]

@@ -84,6 +84,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             *_gaps_checked(wide, norms, departures),
             within("slope of the rate at the start against depth", slope(settings.depths, rates)[0], 0.9, 1.1,
                    "printed: the rate grows as L, slope 1 ± 10 %"),
+            within("rate over μd under Glorot's start, L = 2, wide", _glorot_rate(settings), 3.96, 4.04,
+                   "theory: variances of 2/m make A and B twice the identity, and the rate 2 + 2; ± 1 % at m = 10⁶"),
         ],
         printed=[at_most("gap of one layer, w at step s + 1 as printed", printed, 1e-12, exact)],
         correction=r"w_j^{s}=\lambda_j^s w_j^0+(1-\lambda_j^s)\frac{m_j}{d_j}+O(\|W_{\mathrm{opt}}\|^3)"
@@ -129,15 +131,19 @@ def _gaps_checked(wide: Wide, norms: np.ndarray, departures: dict[int, np.ndarra
 
 
 def _numbers(wide: Wide, data: Moments, settings: Settings) -> dict[str, float]:
-    q, K = settings.inputs, settings.outputs
-    alpha, beta = pc_bias.scale_means((q, 10**6, K), pc_bias.glorot_variances((q, 10**6, K)))
     peak = AT[np.argmax(np.sqrt(np.mean(wide.gap[-1, -1] ** 2, axis=0)))]
     gaps = zip(settings.norms, wide.worst, strict=True)
     return {f"gap at m = {wide.widths[-1]}, |Wopt| = {norm:g}": float(gap[-1]) for norm, gap in gaps} | {
         "step of the largest gap, |Wopt| = 3": float(peak),
-        "rate over μd under Glorot's start, L = 2, wide": float(np.sum(alpha * beta)),
         "late rate over μLd of the slowest component, |Wopt| = 3": _late_rate(wide, data, settings.norms[-1]),
     }
+
+
+def _glorot_rate(settings: Settings) -> float:
+    """Σ_l α_l β_l of two layers from Glorot's start, a million units wide."""
+    widths = (settings.inputs, 10**6, settings.outputs)
+    alpha, beta = pc_bias.scale_means(widths, pc_bias.glorot_variances(widths))
+    return float(np.sum(alpha * beta))
 
 
 def _one_layer(rng: np.random.Generator, data: Moments) -> tuple[float, float]:

@@ -120,7 +120,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     ]
     judged = [cell for cell in own if not cell.diverged and low <= epochs[cell.best] < high]
     return Evidence(
-        checks=_checks(judged, low, high),
+        checks=_checks(judged, low, high, task),
         numbers=_numbers(cells, epochs),
         settings=task.sizes | {"step sizes judged": [cell.step_size for cell in judged]},
         protocol=_protocol(settings, task),
@@ -139,8 +139,23 @@ def _task(name: str, key: jax.Array) -> Task:
     return tasks.patches(int(generator(key).integers(2**31)), 400, 400, 8)
 
 
-def _checks(judged: list[Cell], low: int, high: int) -> list[Check]:
-    void = "" if judged else f"no step size has its best test accuracy between epochs {low} and {high}"
+def _void(judged: list[Cell], low: int, high: int, task: Task) -> str:
+    """Why the runs cannot answer: nothing peaks where the paper's networks do, or the peak is one of chance."""
+    if not judged:
+        return f"no step size has its best test accuracy between epochs {low} and {high}"
+    chance = 1 / task.classes
+    least = min(float(cell.accuracy.mean(axis=0).max()) for cell in judged)
+    told = chance + 2 * (chance * (1 - chance) / len(task.tests)) ** 0.5
+    if least < told:
+        return (
+            f"a best test accuracy of {least:.2f} on {len(task.tests)} images is not told from chance, {chance:.2f}: "
+            "when it comes says nothing"
+        )
+    return ""
+
+
+def _checks(judged: list[Cell], low: int, high: int, task: Task) -> list[Check]:
+    void = _void(judged, low, high, task)
     worst = lambda read: max((float(read(cell)) for cell in judged), default=np.nan)  # noqa: E731
     ahead = [cell.moved(0, 1) - cell.moved(1, 3) for cell in judged]
     further = min(ahead, key=readings.in_errors, default=np.zeros(2))

@@ -10,7 +10,7 @@ from ...evidence import Evidence, at_most
 from ...evidence import figure as fig
 from ..instances import generator
 from ..sizes import sizes
-from .rates import AGREE, AGREES, EXAMPLES, FALLS, NARROW, Comparisons, against, flat, kinds, rate, sweep
+from .rates import AGREE, AGREES, EXAMPLES, NARROW, Comparisons, against, falls, flat, kinds, rate, sweep
 from .setting import Comparison
 
 FOURTH = (0.25, 1.0)  # η1 = d/4
@@ -75,8 +75,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     other_slopes = {c: [rate(d, gap)[0] for gap in at_time(comparisons, c)] for c in (0.5, 1.0, settings.reach)}
     return Evidence(
         checks=[
-            at_most("upper end of the slope in d at T, training examples", slopes[0][2], 0.0, FALLS),
-            at_most("upper end of the slope in d at T, fresh examples", slopes[1][2], 0.0, FALLS),
+            falls("upper end of the slope in d at T, training examples", slopes[0]),
+            falls("upper end of the slope in d at T, fresh examples", slopes[1]),
             at_most(f"mean MSE to the optimum at T, d = {d[-1]}, worst law, over E[y²]", level, AGREE, AGREES),
         ],
         numbers={"slope, training": slopes[0][0], "slope, fresh": slopes[1][0]}

@@ -87,6 +87,22 @@ class OnImages(NamedTuple):
         outside = self.parts(self.networks[name]).rest
         return float(1 - outside[self.early][-1] / outside[0]), float(1 - outside.min() / outside[0])
 
+    def progress_error(self, name: Name) -> float:
+        """The standard error over test images of what the network has taken away off V_lin at best."""
+        residual = measure.agreement.split(self.networks[name] - self.labels, self.inputs).rest
+        best = int(np.argmin(np.mean(residual**2, axis=1)))
+        gained = residual[0] ** 2 - residual[best] ** 2
+        return float(gained.std(ddof=1) / np.sqrt(len(gained)) / np.mean(residual[0] ** 2))
+
+    def pace(self, name: Name) -> float:
+        """How far the network moves along the twin's first step, over the twin: 1 at infinite width.
+
+        A first step moves outputs by the tangent kernel of the start, so that this says how far the kernel of a network
+        of finite width is from its limit.
+        """
+        first, model = self.networks[name][1] - self.networks[name][0], self.twin[1] - self.twin[0]
+        return float(first @ model / (model @ model))
+
 
 class InParts(problems.LpRegression):
     """Square loss of a function on so many examples at a time, to bound the memory that its gradient takes."""

@@ -1,0 +1,93 @@
+"""A campaign on a host that has JAX and little else.
+
+`python -m lineament.execution.unattended --out results --minutes 25` runs what a folder of evidence lacks. The command
+line asks for packages that a borrowed machine with a GPU may not have; this asks for none besides what claims compute
+with. A claim that needs more fails by itself, and the others go on. Every run is stored when it ends, so that the same
+command goes on where the last one was stopped. Figures are drawn later, from what is stored.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import agenda, campaign
+from .store import Stored, load_folder, summary
+
+if TYPE_CHECKING:
+    from lineament.claims import Size
+
+    from .campaign import Failure, Job
+
+
+def missing(
+    out: Path, ids: Sequence[str] = (), size: "Size" = "full", seeds: Sequence[int] = (0, 1, 2)
+) -> list[agenda.Item]:
+    """What a folder lacks of some claims (of all, without ids), the most disputed first."""
+    from lineament.claims import all_claims, find
+
+    claims = [find(id) for id in ids] or list(all_claims().values())
+    wanted = [
+        campaign.Job(claim, size, seed, out.resolve(), with_figure=seed == seeds[0])
+        for claim in claims
+        for seed in seeds
+    ]
+    there = campaign.standing(wanted)
+    left = [job for job in wanted if job not in there]
+    return agenda.agenda(left, load_folder(out)[0] if out.is_dir() else [])
+
+
+def run(items: Sequence[agenda.Item], seconds: float, tell: Callable[["Stored | Failure"], None]) -> int:
+    """Run what still fits into the time that is left, by the clock, one after the other; returns how many ended."""
+    end, count = time.monotonic() + seconds, 0
+    for item in items:
+        if item.seconds <= end - time.monotonic():
+            for outcome in campaign.run([item.job]):
+                tell(outcome)
+                count += isinstance(outcome, Stored)
+    return count
+
+
+def line(outcome: "Stored | Failure") -> str:
+    """An outcome as one line of JSON."""
+    if isinstance(outcome, Stored):
+        return json.dumps(summary(outcome))
+    return json.dumps({"id": outcome.id, "seed": outcome.seed, "verdict": "error", "reason": outcome.message})
+
+
+def planned(item: agenda.Item) -> str:
+    """A line of the plan."""
+    job: Job = item.job
+    return f"{job.id:24} {job.size} {job.seed:3} {item.seconds:7.0f} s  {item.reason}"
+
+
+def whole_range(given: str) -> list[int]:
+    """Seeds such as 0-2 or 5."""
+    first, _, last = given.partition("-")
+    return list(range(int(first), int(last or first) + 1))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Plan or run what a folder of evidence lacks."""
+    parser = argparse.ArgumentParser(prog="python -m lineament.execution.unattended", description=__doc__)
+    parser.add_argument("ids", nargs="*", metavar="ID", help="claims (default: all)")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of evidence to complete")
+    parser.add_argument("--size", choices=("quick", "full"), default="full")
+    parser.add_argument("--seeds", type=whole_range, default=[0, 1, 2], metavar="A-B")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin only what should end in this time")
+    parser.add_argument("--plan", action="store_true", help="say what is missing and how long it takes; run nothing")
+    asked = parser.parse_args(arguments)
+    items = missing(asked.out, asked.ids, asked.size, asked.seeds)
+    if asked.plan:
+        fitting = agenda.within(items, 60 * asked.minutes)
+        print(*map(planned, fitting), sep="\n")
+        print(f"{len(fitting)} of {len(items)} missing runs, {sum(item.seconds for item in fitting) / 60:.0f} min")
+        return
+    ended = run(items, 60 * asked.minutes, lambda outcome: print(line(outcome), flush=True))
+    print(f"{ended} of {len(items)} missing runs are there now")
+
+
+if __name__ == "__main__":
+    main()
