@@ -5,10 +5,9 @@ import sys
 
 import pytest
 from tools.formula_mutants import campaign, page
-from tools.formula_mutants.formulas import formula_mutants
+from tools.formula_mutants.formulas import Mutant, formula_mutants
 from tools.formula_mutants.reach import Reach, Watch
 from tools.formula_mutants.trial import Change, Finder
-from tools.mutants.operators import Mutant
 
 SOURCE = '''
 HALF = 0.5 * 1

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..exercise import module_of
-from ..mutants.operators import Mutant
 from . import trial
-from .formulas import formula_mutants
+from .formulas import Mutant, formula_mutants
 from .reach import Reach, formula_files
 
 PATIENCE = 6.0  # a claim whose CPU time grows so many times has not come to an end

@@ -8,8 +8,9 @@ that they are tolerances: a change there is no other formula.
 import ast
 import hashlib
 from collections.abc import Container, Iterator
+from typing import NamedTuple
 
-from ..mutants.operators import Mutant, Site, put
+from ..mutants.operators import Site, put
 
 MODULES = ("theory", "measure")
 """Where the formulas are: what is forecast, and what is read off a run."""
@@ -21,6 +22,19 @@ SHAPES = {
 TOLERANCE = 1e-5
 ROOTS = {"sqrt", "cbrt"}
 Replacement = tuple[str, ast.expr]
+
+
+class Mutant(NamedTuple):
+    """One change: its digest, where it stands, its kind, what is written there, and the whole changed module."""
+
+    key: str
+    module: str
+    function: str
+    line: int
+    kind: str
+    before: str
+    after: str
+    source: str
 
 
 def formula_mutants(source: str, module: str, lines: Container[int]) -> Iterator[Mutant]:
@@ -55,7 +69,8 @@ def arithmetic(parent: ast.AST, function: str = "") -> Iterator[Site]:
                     yield from arithmetic(node, f"{function}.{node.name}".lstrip("."))
                 continue
             if function:
-                yield Site(node, parent, field, place, function)
+                line = getattr(node, "lineno", 0)
+                yield Site(node, parent, field, place, function, range(line, line + 1))
             yield from arithmetic(node, function)
 
 
