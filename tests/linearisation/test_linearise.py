@@ -116,6 +116,20 @@ def test_a_wide_network_is_safe_to_the_end_and_a_narrow_one_is_not():
     assert f"safe until step {round(narrow.safe_step)}" in str(narrow)
 
 
+def test_a_convolutional_network_on_whole_images_is_carried_along():
+    """Convolutions of large images are differentiated backwards alone."""
+    net = la.models.ConvNet((16, 16, 1), (32,), (2,), pooled=(0,), activation="relu", parameterisation="standard")
+    assert net.large
+    start = la.starts.he(net, 0)
+    X = np.random.default_rng(0).normal(size=(6, 256))
+    found = la.linearise(net, start, X, np.arange(6) % 2, loss="cross-entropy", steps=5, renew=2)
+    change = jax.tree.map(lambda leaf: 1e-4 * jnp.ones_like(leaf), start)
+    moved = found.network.outputs(X, change) - found.network.outputs(X)
+    np.testing.assert_allclose(found.network.push_forward(X, change), moved, rtol=1e-2, atol=1e-6)
+    assert found.path.finished
+    assert found.tangent.safety.finished
+
+
 def test_the_first_departure_is_interpolated():
     steps = np.array([1, 10, 100])
     assert safe.first_departure(steps, np.array([0.0, 0.05, 0.2]), 0.05 + 0.075) == pytest.approx(10**1.5)

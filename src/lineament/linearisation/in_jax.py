@@ -45,7 +45,7 @@ class Tangents(AbstractTangents):
         return _pull_back(self.model, self.parameters, self._rows(X), self._rows(coefficients))
 
     def push_forward(self, X: Any, change: Any) -> Array:
-        """One forward pass with tangents."""
+        """A backward pass, differentiated."""
         return np.asarray(_push_forward(self.model, self.parameters, self._rows(X), change), np.float64)
 
     def combine(self, weights: Sequence[float], changes: Sequence[Any]) -> Any:
@@ -103,7 +103,9 @@ def _pull_back(model: AbstractModel, parameters: Any, X: jax.Array, coefficients
 
 @eqx.filter_jit
 def _push_forward(model: AbstractModel, parameters: Any, X: jax.Array, change: Any) -> jax.Array:
-    return jax.jvp(partial(_value, model, X), (parameters,), (change,))[1]
+    # Jv as the derivative of Jᵀu by u: convolutions of whole images have no forward mode.
+    f, pull_back = jax.vjp(partial(_value, model, X), parameters)
+    return jax.vjp(lambda u: pull_back(u)[0], jnp.zeros_like(f))[1](change)[0]
 
 
 @jax.jit
