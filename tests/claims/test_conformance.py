@@ -1,5 +1,6 @@
 """One suite over every registered claim: each is well stated, runs at quick size, and can fail."""
 
+import os
 import re
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pytest
 
 from lineament.claims import PAPERS, SIZES, all_claims
 from lineament.evidence import Verdict
-from lineament.execution import store
+from lineament.execution import files, store
 from lineament.execution.reproduce import reproduce, stands, table
 
 CLAIMS = all_claims()
 RESULTS = Path(__file__).parents[2] / "results"
+KEEP = os.environ.get("LINEAMENT_KEEP_EVIDENCE")  # a folder, so that `make atlas` need not run the same claims again
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 README_VERDICTS = dict(
     re.findall(r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+ \| [a-z, –0-9/†]+ \|$", README, re.MULTILINE)
@@ -69,6 +71,8 @@ def test_claim_runs_and_says_what_it_found(id):
             drawn = mark.z if mark.kind in ("heat", "contour", "image") else mark.y
             assert drawn is not None
             assert np.isfinite(drawn).any()
+    if KEEP:
+        store.save(result, files.writable(Path(KEEP)))
 
 
 def test_claims_need_float64():

@@ -1,6 +1,7 @@
 """What the flows of end-to-end matrices share: their weights, their frames, and the integrator."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Literal, get_args
 
 import numpy as np
@@ -48,10 +49,11 @@ def integrate(
     t = arguments.rising("times", times, strictly=False, least=0)
     arguments.one_of("method", method, get_args(Method))
     rtol, atol = arguments.number("rtol", rtol, least=FINEST, below=1), arguments.number("atol", atol, least=1e-100)
-    cuts = np.cumsum([x.size for x in start])[:-1]
+    ends = list(accumulate(x.size for x in start))
+    places = [(slice(end - x.size, end), x.shape) for end, x in zip(ends, start, strict=True)]
 
     def parts(y: Array) -> list[Array]:
-        return [p.reshape(*p.shape[:-1], *x.shape) for p, x in zip(np.split(y, cuts, -1), start, strict=True)]
+        return [y[..., place].reshape(*y.shape[:-1], *shape) for place, shape in places]
 
     def slope(_: float, y: Array) -> Array:
         return np.concatenate([v.ravel() for v in velocity(*parts(y))])

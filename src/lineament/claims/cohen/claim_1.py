@@ -176,19 +176,22 @@ def _fewest_by_descent(family: Family, settings: Settings) -> np.ndarray:
 
 def _fewest_end_to_end(family: Family, n: int, grid: np.ndarray, longest: int, settings: Settings) -> np.ndarray:
     """The least iterations over a grid of step sizes of the printed discretisation of the end-to-end dynamics."""
-    first = np.full((family.distance.size, grid.size), np.inf)
-    w = np.full((*first.shape, 2), settings.start_norm / np.sqrt(2))
+    fewest = np.full(family.distance.size, np.inf)
+    # Of every family and step size only those go on that have not diverged, and of which none has arrived.
+    which, eta = np.repeat(np.arange(fewest.size), grid.size), np.tile(grid, fewest.size)[:, None]
+    w = np.full((which.size, 2), settings.start_norm / np.sqrt(2))
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(longest):
-            reached = family.loss(w) <= settings.epsilon
-            first = np.where(reached & (first > k), k, first)
-            going = (first > k) & np.isfinite(w).all(axis=-1) & (np.abs(w).max(axis=-1) < 1e6)
-            if (first.min(axis=1) <= k).all() or not going.any():
+            each = Family(family.p, family.distance[which])
+            fewest[which[each.loss(w) <= settings.epsilon]] = k
+            going = np.isinf(fewest[which]) & (np.abs(w) < 1e6).all(axis=-1)
+            if not going.all():
+                which, eta, w = which[going], eta[going], w[going]
+                each = Family(family.p, family.distance[which])
+            if which.size == 0:
                 break
-            w = np.where(going[..., None], w, settings.start_norm)
-            move = field_one_output(w, family.gradient(w), n)
-            w = np.where(going[..., None], w + grid[:, None] * move, np.inf)
-    return first.min(axis=1)
+            w = w + eta * field_one_output(w, each.gradient(w), n)
+    return fewest
 
 
 def _trained(family: Family, depth: int, grid: np.ndarray, longest: int, settings: Settings) -> np.ndarray:
