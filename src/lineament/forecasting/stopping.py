@@ -113,6 +113,7 @@ def on_new_rows(time: Array, fixed: Stopping, found: HeldOut, learnt: Array, n: 
 
 def _read(time: Array, loss: Array, final: float, noise: float) -> Stopping:
     """The best time and the window around it, from the loss over time and in the end."""
+    loss, final = np.maximum(loss, 0.0), max(final, 0.0)  # without noise, an unbiased estimate may be rounded below 0
     i = int(np.argmin(loss))
     if final <= loss[i] * (1 + NO_RISE):
         near = time[loss <= (1 + WINDOW) * final]

@@ -173,6 +173,8 @@ def first(made: Forecast) -> str:
     if not math.isfinite(listed(made)[0].half):
         return f"No {kind(made)} is half learnt within this range."
     component = next((one for one in listed(made) if matters(made, one)), listed(made)[0])
+    if not math.isfinite(component.half):
+        return f"No {kind(made)} that matters is half learnt within this range."
     return (
         f"First comes {kind(made)} {component.number} ({made_of(component.features)}), which explains "
         f"{percent(component.explained, 1)} of the target's variance: half learnt by step {steps(made, component.half)}."

@@ -61,6 +61,7 @@ export function first(made) {
   if (made.step_size > made.largest_stable_step_size) return "All times below are those of gradient flow, which descent does not follow at this step size.";
   if (all[0].half === Infinity) return `No ${kind(made)} is half learnt within this range.`;
   const each = all.find((c) => matters(made, c)) ?? all[0];
+  if (each.half === Infinity) return `No ${kind(made)} that matters is half learnt within this range.`;
   return `First comes ${kind(made)} ${each.number} (${made_of(each.features)}), which explains ${percent(each.explained, 1)} of the target's variance: half learnt by step ${count(each.half_step)}.`;
 }
 
