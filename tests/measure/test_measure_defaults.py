@@ -30,6 +30,16 @@ def test_what_is_left_out(function, given, left_out):
         np.testing.assert_array_equal(one, other)
 
 
+def test_intervals_of_fisher_for_both_correlations():
+    """Pearson's as SciPy has it; Spearman's variance is (1 + r²/2)/(n − 3) (Bonett & Wright 2000)."""
+    b = A + 0.3 * B
+    found = order.constancy(A, b, confidence=0.9)
+    np.testing.assert_allclose(found.pearson_interval, stats.pearsonr(A, b).confidence_interval(0.9), rtol=1e-10)
+    r = stats.spearmanr(A, b)[0]
+    half = stats.norm.ppf(0.95) * np.sqrt((1 + r**2 / 2) / (len(A) - 3))
+    np.testing.assert_allclose(found.spearman_interval, np.tanh(np.arctanh(r) + half * np.array([-1, 1])), rtol=1e-10)
+
+
 def test_the_bootstrap_takes_equal_tails_of_resampled_correlations():
     found = order.constancy(A, B, method="bootstrap", confidence=0.8, resamples=60, seed=3)
     rng = np.random.default_rng(3)
