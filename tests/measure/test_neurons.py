@@ -101,3 +101,10 @@ def test_what_is_not_a_number_has_no_directions():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_weights_count_by_their_ratios_alone_and_zeros_for_nothing():
+    W, c = jnp.asarray(np.random.default_rng(5).normal(size=(3, 2))), jnp.array([0.5, 1.0, 0.25])
+    for scale in (1e-300, 1e300):
+        np.testing.assert_allclose(neurons.spread(W, scale * c), neurons.spread(W, c), rtol=1e-12)
+    np.testing.assert_array_equal(neurons.spread(W, 0 * c), 0)
