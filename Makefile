@@ -71,6 +71,7 @@ test-gpu:
 # Recorders, kernels and exports with the frameworks and models themselves: half a gigabyte that nothing else needs.
 test-frameworks: $(SETUP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps timm==1.0.31 torchvision==0.16.2
 	KERAS_BACKEND=jax OMP_NUM_THREADS=1 $(BIN)/pytest tests/frameworks
 
 lint: $(SETUP)

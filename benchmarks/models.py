@@ -1,9 +1,10 @@
 """What expand, collapse, truncate and ntk do to models that people have: `python -m benchmarks.models` writes a page.
 
 Models are built from their configurations, with random weights: nothing is downloaded. They come from transformers (the
-extra `models`), and from timm where it imports, which needs a torchvision that fits the torch that is there. For each
-operation the outputs are compared with the model's own. In half precision the bar is the model's own rounding: by how
-much its outputs in float32 change when nothing but its weights and arithmetic go to half precision.
+extra `models`), and from timm where it imports: that needs torchvision, whose newer wheels do not load beside a torch
+without CUDA, while 0.16.2 does (`make test-frameworks` installs both without their dependencies). For each operation the
+outputs are compared with the model's own. In half precision the bar is the model's own rounding: by how much its outputs
+in float32 change when nothing but its weights and arithmetic go to half precision.
 """
 
 import argparse
@@ -23,6 +24,14 @@ from lineament.torch import collapse, expand, ntk, truncate
 PAGE = Path("docs/models.md")
 HALF = torch.bfloat16
 SMALL = {"num_labels": 5}
+# Without zeros in the last normalisation of each block, which would leave nothing of the block at the start.
+TIMM: dict[str, dict[str, Any]] = {
+    "resnet18": {"zero_init_last": False},
+    "mobilenetv2_050": {},
+    "tf_efficientnet_b0": {},
+    "convnext_atto": {},
+    "vit_tiny_patch16_224": {"img_size": 64},
+}
 
 
 class Case(NamedTuple):
@@ -45,14 +54,31 @@ def tokens() -> Tensor:
 
 def cases() -> list[Case]:
     """Every model that can be built here."""
-    t: Any = importlib.import_module("transformers")
+    own = Case("LSTM", Recurrent, lambda: torch.randn(2, 12, 8))
+    return [*of_transformers(), own, *of_timm()]
+
+
+def installed(package: str) -> Any:
+    """A package, or None with the reason why it cannot be imported."""
+    try:
+        return importlib.import_module(package)
+    except (ImportError, RuntimeError) as error:
+        print(f"without {package}: {str(error).splitlines()[0]}")
+        return None
+
+
+def of_transformers() -> list[Case]:
+    """Small models of transformers, if that is installed."""
+    t = installed("transformers")
+    if t is None:
+        return []
     text: dict[str, Any] = {"vocab_size": 100, **SMALL}
     bert = {
         "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
         "max_position_embeddings": 16,
     }  # fmt: skip
     vit = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    found = [
+    return [
         Case("ResNet-18", lambda: t.ResNetForImageClassification(t.ResNetConfig(
             embedding_size=64, hidden_sizes=[64, 128, 256, 512], depths=[2, 2, 2, 2], layer_type="basic", **SMALL)),
             pictures),
@@ -70,15 +96,17 @@ def cases() -> list[Case]:
             dim=32, n_layers=2, n_heads=2, hidden_dim=64, max_position_embeddings=16, **text)), tokens),
         Case("T5 encoder", lambda: Pooled(t.T5EncoderModel(t.T5Config(
             vocab_size=100, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4))), tokens),
-        Case("LSTM", Recurrent, lambda: torch.randn(2, 12, 8)),
     ]  # fmt: skip
-    try:
-        timm = importlib.import_module("timm")
-    except (ImportError, RuntimeError) as error:
-        print(f"without timm: {str(error).splitlines()[0]}")
-        return found
-    for name in ("resnet18", "mobilenetv2_050", "tf_efficientnet_b0", "convnext_atto"):
-        made = lambda name=name: timm.create_model(name, pretrained=False, num_classes=5)  # noqa: E731
+
+
+def of_timm() -> list[Case]:
+    """Models of timm, if that is installed, with a torchvision that loads."""
+    timm = installed("timm")
+    if timm is None:
+        return []
+    found = []
+    for name, options in TIMM.items():
+        made = lambda name=name, o=options: timm.create_model(name, pretrained=False, num_classes=5, **o)  # noqa: E731
         found.append(Case(f"timm {name}", made, lambda: pictures(64)))
     return found
 

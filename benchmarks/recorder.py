@@ -7,7 +7,7 @@ import numpy as np
 from .harness import Row, cpu_seconds
 from .torch_ntk import cnn
 
-EPOCH, BATCH, PROBES, STEPS, REPEATS, LIMIT = 60_000, 100, 1000, 40, 5, 0.05
+EPOCH, BATCH, PROBES, STEPS, REPEATS, LIMIT = 60_000, 100, 2000, 40, 5, 0.05
 
 
 def digits():

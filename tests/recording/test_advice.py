@@ -29,6 +29,13 @@ def test_labels_that_another_class_is_ahead_of_are_named():
     assert by_kind(a_run(wrong=range(40)))["labels"].rows == ()
 
 
+def test_a_wrong_label_that_was_memorised_is_named_with_what_was_said_before():
+    outputs = np.array(a_run(wrong=(7,)).outputs)
+    outputs[-1, 7] = np.eye(3)[1]  # its label, at the last record
+    found = by_kind(Recording(np.arange(11), outputs, np.arange(60) % 3))["labels"]
+    assert "row 7 (labelled 1, said 2)" in found.text
+
+
 def test_late_classes_are_named():
     assert "classes" not in by_kind(a_run())
     found = by_kind(a_run(late=(1,)))["classes"].text

@@ -66,12 +66,21 @@ def _labels(sound: Recording) -> Advice | None:
             "Train longer before you look for wrong labels: on average another class is ahead of the label for "
             f"{len(rows)} of {sound.examples} examples, too many to tell hard ones from wrong ones.",
         )
-    pairs = ", ".join(f"{row} (labelled {sound.labels[row]}, said {sound.predictions[-1, row]})" for row in rows[:FEW])
+    labels, predictions = sound.labels, sound.predictions
+    pairs = ", ".join(
+        f"{row} (labelled {labels[row]}, said {_rival(predictions[:, row], int(labels[row]))})" for row in rows[:FEW]
+    )
     text = (
         f"Look at the labels of {len(rows)} of {sound.examples} examples, for which another class was ahead over most of "
         f"training, beginning with row{'s' * (len(rows) > 1)} {pairs}."
     )
     return Advice("labels", text, tuple(rows.tolist()))
+
+
+def _rival(predictions: np.ndarray, label: int) -> int:
+    """The class other than the label that was predicted most often: at the end a wrong label may have been memorised."""
+    others, counts = np.unique(predictions[predictions != label], return_counts=True)
+    return others[np.argmax(counts)] if others.size else predictions[-1]
 
 
 def _targets(sound: Recording) -> Advice | None:

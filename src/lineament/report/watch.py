@@ -78,6 +78,8 @@ def watch(folder: Path, page: Path | None, *, every: float = 2.0, once: bool = F
                 live.update(shown(recording), refresh=True)
         except KeyboardInterrupt:
             pass  # the way to end it
+    if not live.console.is_terminal:
+        live.console.print()  # the last picture has no end of line there
     if recording is not None:
         _finish(recording, page)
 

@@ -1,0 +1,259 @@
+"""Kernels and truncations beside other tools, on the models of `benchmarks.models`: `python -m benchmarks.peers`.
+
+Peers: torch.func (vmap of jacrev, then einsum), nngeometry (`GramMatrix`), curvlinops
+(`TransposedJacobianLinearOperator`), tensorly-torch (`FactorizedConv`). All kernels of one model are computed in one
+process, in turn, on one core; seconds are CPU seconds, the median of several rounds, and memory is the most that
+PyTorch's allocator held at once. The bound is torch.func's time over that of the products of the layers' Jacobians alone,
+at the rate that a product of matrices of that many rows has here: each layer by the cheaper of two routes, half of it by
+symmetry.
+"""
+
+import argparse
+import copy
+import functools
+import gc
+import importlib
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, jacrev, vmap
+from torch.profiler import ProfilerActivity, profile
+
+from lineament.torch import ntk, truncate
+from lineament.torch.derivatives import Outer
+from lineament.torch.jacobian import Jacobian
+
+from .models import Case, cases, gap, outputs
+
+PAGE = Path("docs/peers.md")
+HELD = 5e8  # bytes of a Jacobian that torch.func may hold, which says how many inputs a model gets
+SLOW = ("nngeometry", "curvlinops")  # timed once, on few inputs of small models: they take up to thirty times as long
+CONVOLUTIONAL = ("ResNet", "MobileNet", "mobilenet", "resnet", "efficientnet", "ConvNeXt", "convnext")
+
+
+def by_torch_func(model: nn.Module, x: Tensor) -> Tensor:
+    """The recipe of PyTorch's documentation."""
+    held = {name: parameter.detach() for name, parameter in model.named_parameters()}
+    single = lambda some, one: outputs(functional_call(model, some, (one[None],))).reshape(-1)  # noqa: E731
+    rows = vmap(jacrev(single), (None, 0))(held, x)
+    return functools.reduce(
+        torch.add, (torch.einsum("xcp,ydp->xycd", J.flatten(2), J.flatten(2)) for J in rows.values())
+    )
+
+
+def by_nngeometry(model: nn.Module, x: Tensor) -> Tensor:
+    """Gram matrix of the Jacobian, by hooks at the layers it knows."""
+    gram: Any = importlib.import_module("nngeometry.gram")
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, torch.zeros(len(x))), len(x))
+    found = gram.GramMatrix(model, loader, function=lambda *batch: outputs(model(batch[0]))).data
+    return found.permute(1, 3, 0, 2)
+
+
+def by_curvlinops(model: nn.Module, x: Tensor) -> Tensor:
+    """The transposed Jacobian as an operator, times all unit vectors, times its own transpose."""
+    curvlinops: Any = importlib.import_module("curvlinops")
+
+    class Bare(nn.Module):  # it wants a tensor
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x: Tensor) -> Tensor:
+            return outputs(self.inner(x))
+
+    with torch.no_grad():
+        c = outputs(model(x[:2])).shape[1]
+    operator = curvlinops.TransposedJacobianLinearOperator(
+        Bare(), list(model.parameters()), [(x, torch.zeros(len(x)))], check_deterministic=False
+    )
+    J = operator @ torch.eye(len(x) * c)
+    return (J.T @ J).reshape(len(x), c, len(x), c).transpose(1, 2)
+
+
+PEERS = {"torch.func": by_torch_func, "nngeometry": by_nngeometry, "curvlinops": by_curvlinops}
+
+
+def peak(work: Callable[[], object]) -> float:
+    """The most bytes that PyTorch held at once, beyond those before."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        work()
+    results: Any = seen.profiler
+    events = sorted(
+        (event.start_ns(), event.nbytes()) for event in results.kineto_results.events() if event.name() == "[memory]"
+    )
+    return float(np.cumsum([size for _, size in events]).max(initial=0))
+
+
+def apart(K: Tensor, other: Tensor) -> float:
+    """The relative distance of two kernels on the diagonal, its median over examples.
+
+    Rounding may move a unit of an example across the kink of its activation, and so change what concerns that example.
+    """
+    if K.shape != other.shape:
+        return float("inf")
+    return float(np.median([gap(K[i, i], other[i, i]) for i in range(len(K))]))
+
+
+def least_seconds(model: nn.Module, x: Tensor) -> float:
+    """CPU seconds of the products of the layers' Jacobians alone, by the cheaper route, symmetry used."""
+    parts = Jacobian(model)((x[:2],))
+    n, c = len(x), outputs(model(x[:2])).shape[1]
+    products = 0.0
+    for part in parts.values():
+        if isinstance(part, Outer):
+            _, _, g, t, o = part.d.shape
+            products += g * min(c * c * o * part.fan_in, t * t * (part.fan_in + c * c * o))
+        else:
+            products += c * c * part.dense().shape[2]
+    A = torch.randn(n * c, 8192)
+    spent = min(cpu_seconds(lambda: A @ A.T)[0] for _ in range(3))
+    return products * n * n / 2 * spent / (8192 * (n * c) ** 2)
+
+
+def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of a call, and what it returned."""
+    gc.collect()
+    begun = time.process_time()
+    found = work()
+    return time.process_time() - begun, found
+
+
+def kernel_rows(case: Case) -> list[dict[str, str]]:
+    """A line for each number of inputs."""
+    torch.manual_seed(0)
+    model = case.make().eval()
+    size = sum(parameter.numel() for parameter in model.parameters())
+    c = outputs(model(case.inputs())).shape[1]
+    most = int(min(64, max(8, HELD / (4 * c * size)))) // 2 * 2
+    return [kernel_row(case, model, n) for n in sorted({min(16, most), most})]
+
+
+def kernel_row(case: Case, model: nn.Module, n: int) -> dict[str, str]:
+    """Our kernel and those of all peers, in turn."""
+    x = torch.cat([case.inputs() for _ in range(n // 2)])
+    ways: dict[str, Callable[[], Tensor]] = {"ours": lambda: ntk(model, x)}
+    # Copies, as a tool that gives up may leave hooks behind.
+    size = sum(parameter.numel() for parameter in model.parameters())
+    asked = {name: way for name, way in PEERS.items() if name not in SLOW or (n <= 16 and size <= 1e5)}
+    ways |= {name: functools.partial(way, copy.deepcopy(model), x) for name, way in asked.items()}
+    kernels, refused, times = {}, dict.fromkeys(PEERS.keys() - asked.keys(), "–"), {}
+    for name, way in ways.items():
+        try:
+            spent, kernel = cpu_seconds(way)
+            kernels[name], times[name] = kernel.detach(), [spent]
+        except Exception as error:  # whatever a tool says of a model it does not know
+            refused[name] = f"no ({type(error).__name__})"
+    truth = kernels.get("torch.func")
+    wrong = {name for name, K in kernels.items() if truth is not None and not apart(K, truth) <= 1e-3}
+    if "ours" in wrong or "ours" not in kernels:
+        raise RuntimeError(f"no kernel of {case.name} to compare: {refused.get('ours', 'it differs from torch.func')}")
+    refused |= dict.fromkeys(wrong, "another number")
+    rounds = 7 if n * size < 1e6 else 3
+    for name in ("ours", "torch.func") * rounds:
+        if name in times:
+            times[name].append(cpu_seconds(ways[name])[0])
+    # The first call of each looks things up that later ones find; peers that are slow have no other.
+    middle = {name: float(np.median(spent[1:] or spent)) for name, spent in times.items() if name not in wrong}
+    held = {name: peak(ways[name]) for name in ("ours", "torch.func") if name in middle}
+    least = least_seconds(model, x)
+    row = {"model": case.name, "inputs": str(n), "ours, s": f"{middle['ours']:.3g}"}
+    for name in PEERS:
+        row[name] = f"{middle[name] / middle['ours']:.2f}×" if name in middle else refused[name]
+    them = middle.get("torch.func")
+    bound = them / least if them else float("nan")
+    bar = min(3.0, 0.7 * bound) if any(part in case.name for part in CONVOLUTIONAL) else 1.0
+    row |= {
+        "bar": "–" if not them else f"≥ {bar:.2g} {'✓' if them / middle['ours'] >= bar else '✗'}",
+        "bound": "–" if not them else f"{bound:.1f}×",
+        "gap": "–" if truth is None else f"{apart(kernels['ours'], truth):.0e}",
+        "memory, MB": f"{held['ours'] / 1e6:.0f}",
+        "torch.func's": "–" if not them else f"{held['torch.func'] / 1e6:.0f}",
+    }
+    return row
+
+
+def truncation_row() -> dict[str, str]:
+    """ResNet-18 cut to half of its convolutions' parameters: singular values here, Tucker's form by tensorly-torch."""
+    tltorch: Any = importlib.import_module("tltorch")
+    case = next(one for one in cases() if one.name == "ResNet-18")
+    torch.manual_seed(0)
+    model, x = case.make().eval(), case.inputs()
+    with torch.no_grad():
+        reference = outputs(model(x))
+    seconds, (ours, _) = cpu_seconds(lambda: truncate(model, parameters=0.5))
+
+    def by_tensorly() -> nn.Module:
+        torch.manual_seed(0)
+        small = case.make().eval()
+        small.load_state_dict(model.state_dict())
+        for name, layer in list(small.named_modules()):
+            if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1) and layer.in_channels > 3:
+                path, _, last = name.rpartition(".")
+                factored = tltorch.FactorizedConv.from_conv(
+                    layer, rank=0.5, factorization="tucker", implementation="factorized", decompose_weights=True
+                )
+                setattr(small.get_submodule(path), last, factored)
+        return small.eval()
+
+    theirs_seconds, theirs = cpu_seconds(by_tensorly)
+    count = lambda net: sum(p.numel() for p in net.parameters())  # noqa: E731
+    with torch.no_grad():
+        moved, their_move = (gap(outputs(net(x)), reference) for net in (ours, theirs))
+    return {
+        "truncation of ResNet-18, random weights": "ours / tensorly-torch",
+        "seconds": f"{seconds:.1f} / {theirs_seconds:.1f}",
+        "share of parameters": f"{count(ours) / count(model):.0%} / {count(theirs) / count(model):.0%}",
+        "outputs moved": f"{moved:.0%} / {their_move:.0%}",
+    }
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Rows as Markdown."""
+    names = list(rows[0])
+    lines = ["| " + " | ".join(names) + " |", "| " + " | ".join("---" for _ in names) + " |"]
+    return "\n".join(lines + ["| " + " | ".join(row[name] for name in names) + " |" for row in rows]) + "\n"
+
+
+HEAD = """# Kernels and truncations beside other tools
+
+Written by `python -m benchmarks.peers`, on the models of {doc}`models`: random weights, single precision, one core. Each
+line is one run, in which all tools take turns; columns with a × say how many times as long another tool takes as
+`lineament.torch.ntk`. Seconds are of the processor. Memory is the most that PyTorch's allocator held at once; ours is
+asked to stay within 256 MB (`memory=2**28`, the default), and does not try to use less. The bound is by how much any
+exact kernel could beat torch.func, had it nothing to do but multiply the layers' Jacobians by the cheaper of two routes.
+The bar is one; for convolutional networks three, or 70 % of the bound where that is less. Gap is the relative distance
+from torch.func's kernel, the median over inputs (rounding may move a unit of one input across the kink of its
+activation). "No" is what a tool says to a model that it does not know; those that take far longer are asked for 16 inputs
+and a hundred thousand parameters at most. Models without a line were not run.
+
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="model", help="models to run; default: all")
+    parser.add_argument("--out", type=Path, default=PAGE)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    known = {case.name: case for case in cases()}
+    rows: list[dict[str, str]] = []
+    for name in asked.names or known:
+        more = kernel_rows(known[name])
+        rows += more
+        print(*more, sep="\n", flush=True)
+        asked.out.write_text(HEAD + table(rows), encoding="utf-8")
+    cut = truncation_row()
+    print(cut)
+    asked.out.write_text(HEAD + table(rows) + "\n" + table([cut]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
