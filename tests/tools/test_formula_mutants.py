@@ -90,6 +90,8 @@ def reach(claim, seconds, lines=(1,)):
 def test_the_cheapest_claims_that_execute_the_line_are_asked():
     reaches = [reach("slow", 9.0), reach("cheap", 1.0), reach("elsewhere", 0.1, lines=(2,)), reach("middle", 3.0)]
     assert [found.claim for found in campaign.claims_of(mutant("k"), reaches, 2)] == ["cheap", "middle"]
+    reaches.append(reach("open", 0.5)._replace(verdict="undecided"))
+    assert [found.claim for found in campaign.claims_of(mutant("k"), reaches, 4)][-1] == "open"
 
 
 class Said:

@@ -85,9 +85,9 @@ def sample(mutants: Sequence[Mutant], count: int, seed: int, aside: Container[st
 
 
 def claims_of(mutant: Mutant, reaches: Iterable[Reach], most: int) -> list[Reach]:
-    """The cheapest claims that execute the line of a mutant."""
+    """The cheapest claims that execute the line of a mutant; undecided ones, which have less to lose, come last."""
     reached = [reach for reach in reaches if mutant.line in reach.lines.get(mutant.module, ())]
-    return sorted(reached, key=lambda reach: reach.seconds)[:most]
+    return sorted(reached, key=lambda reach: (reach.verdict == "undecided", reach.seconds))[:most]
 
 
 def run(
