@@ -79,7 +79,8 @@ def sample(mutants: Sequence[Mutant], count: int, seed: int, aside: Container[st
         rng.shuffle(group)
     order = list(by_function)
     rng.shuffle(order)
-    groups = [[mutant for mutant in by_function[name] if mutant.key not in aside] for name in order]
+    wanted = [name for name in order if ".".join(name) not in aside]
+    groups = [[mutant for mutant in by_function[name] if mutant.key not in aside] for name in wanted]
     turns = max(map(len, groups), default=0)
     return [group[turn] for turn in range(turns) for group in groups if turn < len(group)][:count]
 
