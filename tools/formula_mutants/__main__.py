@@ -39,10 +39,11 @@ def main() -> None:
     reaches = []
     for found in reach.reaches(trial.cheap_claims(asked.cheap), FOLDER / "reach.jsonl", limit=20 * asked.cheap):
         tell_reach(found)
-        if found.verdict in ("holds", "holds, corrected", "differs"):  # what can still turn
+        if found.verdict not in campaign.NO_RESULT:
             reaches.append(found)
     slack, aside = page.reasons("slack"), page.reasons("no formula")
-    mutants = campaign.population(reaches)
+    # What only undecided claims execute is left alone; they may notice what others execute too.
+    mutants = campaign.population([found for found in reaches if found.verdict != "undecided"])
     chosen = campaign.sample(mutants, asked.count, asked.seed, aside)
     if asked.key:
         chosen = [mutant for mutant in mutants if mutant.key == asked.key]

@@ -78,15 +78,16 @@ def sample(mutants: Sequence[Mutant], count: int, seed: int, aside: Container[st
         rng.shuffle(group)
     order = list(by_function)
     rng.shuffle(order)
-    groups = [[mutant for mutant in by_function[name] if mutant.key not in aside] for name in order]
+    wanted = [name for name in order if ".".join(name) not in aside]
+    groups = [[mutant for mutant in by_function[name] if mutant.key not in aside] for name in wanted]
     turns = max(map(len, groups), default=0)
     return [group[turn] for turn in range(turns) for group in groups if turn < len(group)][:count]
 
 
 def claims_of(mutant: Mutant, reaches: Iterable[Reach], most: int) -> list[Reach]:
-    """The cheapest claims that execute the line of a mutant."""
+    """The cheapest claims that execute the line of a mutant; undecided ones, which have less to lose, come last."""
     reached = [reach for reach in reaches if mutant.line in reach.lines.get(mutant.module, ())]
-    return sorted(reached, key=lambda reach: reach.seconds)[:most]
+    return sorted(reached, key=lambda reach: (reach.verdict == "undecided", reach.seconds))[:most]
 
 
 def run(
