@@ -107,7 +107,7 @@ def test_what_cannot_be_asked_is_refused():
         Recorder()(lambda x: x, 0)
     with pytest.raises(ValueError, match=r"must return outputs \(example, output\); it gave shape \(24, 2, 2\)"):
         Recorder(X)(lambda x: x.reshape(-1, 2, 2), 0)
-    with pytest.raises(ValueError, match="batch must be at least 1"):
+    with pytest.raises(ValueError, match="batch must be a whole number of at least 1"):
         Recorder(X, batch=0)
     with pytest.raises(ValueError, match=r"take run\.to_recording"):
         Recorder(X)(DeepLinear((4, 2)), 0)

@@ -118,7 +118,7 @@ class Survey:
         self._refuse_dates(source)
         truths = "truth value" in self.odd
         if self.numbers and self.words and not truths:
-            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
+            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self._word()
             raise ValueError(
                 f"the target {printable(self.name)!r} of {source!r} must hold numbers, or names of classes, not both; "
                 f"got {number!r} and, in example {row}, {word!r}. Mend the table, or take all as classes (--classes)"
@@ -131,14 +131,18 @@ class Survey:
         if self.many:
             raise ValueError(
                 f"column {name!r} of {source!r} must hold numbers, or at most {MOST_LEVELS} different words; got more, "
-                f"such as {self.odd['word'][1]!r}. Leave it out (--drop {name})"
+                f"such as {self._word()[1]!r}. Leave it out (--drop {name})"
             )
         if self.words and self.numbers:
-            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
+            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self._word()
             raise ValueError(
                 f"column {name!r} of {source!r} must hold numbers, or words, not both; got {number!r} and, in example "
                 f"{row}, {word!r}. Mend it, or leave it out (--drop {name})"
             )
+
+    def _word(self) -> tuple[int, str]:
+        """The first value that is no number: a word, or a date or complex number among other values."""
+        return min(found for kind, found in self.odd.items() if kind not in NUMERIC)
 
     def _refuse_dates(self, source: str) -> None:
         for kind in ("date", "complex number"):
