@@ -8,7 +8,7 @@ SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
 TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test tests test-gpu test-frameworks unit conformance changed mutants nightly atlas readme bench docs format lint types clean
+.PHONY: all test tests test-gpu test-frameworks unit conformance changed mutants fuzz nightly atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -49,6 +49,10 @@ changed: $(SETUP)
 # Small changes to the mathematics that unit tests should notice: so many of each package, or all (ALL=1), which takes a night.
 mutants: $(SETUP)
 	$(QUIET) $(BIN)/python -m tools.mutants $(PART) $(if $(ALL),--all,)
+
+# Hostile arguments, damaged files and wrong command lines: no traceback of a dependency, no silent wrong answer, no hang.
+fuzz: $(SETUP)
+	$(QUIET) $(BIN)/python -m tools.fuzz $(if $(SEED),--seed $(SEED),)
 
 # The newest versions of everything, every Python that is here, JAX's 64-bit flag on and off, and the GPU where there is one.
 nightly: $(SETUP)
