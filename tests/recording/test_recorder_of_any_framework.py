@@ -162,5 +162,5 @@ def test_keras_is_needed_only_for_its_callback(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", None)
     with pytest.raises(ImportError, match="pip install keras"):
         keras_callback(Recorder(X))
-    with pytest.raises(ValueError, match="every must be 'epoch' or 'step'"):
+    with pytest.raises(ValueError, match="every must be one of 'epoch', 'step'"):
         keras_callback(Recorder(X), "day")

@@ -60,7 +60,7 @@ def empirical(
         A NumPy array of the shape that `outputs` says; (n, m) where there is one output.
     """
     checks.one_of("outputs", outputs, ("all", "diagonal", "mean"))
-    checks.positive("memory", memory)
+    memory = arguments.number("memory", memory, above=0)
     model, parameters = as_function(model, parameters)
     tapped = isinstance(model, AbstractModel)
     x = _examples("x", x, tapped)
