@@ -4,7 +4,7 @@ import contextlib
 import io
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,7 +97,7 @@ def draw(number: int, seed: int) -> Iterator[Trial]:
         yield tried(changed(rng.choice(LINES).split(), rng))
 
 
-def changed(words: list[str], rng: random.Random) -> tuple[str, ...]:
+def changed(words: Sequence[str], rng: random.Random) -> tuple[str, ...]:
     """A line with one word replaced, left out, added or repeated; its command stays, now and then."""
     place = rng.randrange(len(words)) if rng.random() < 0.1 else rng.randrange(min(1, len(words) - 1), len(words))
     kind = rng.choice(("replace", "replace", "replace", "replace", "drop", "add", "repeat"))

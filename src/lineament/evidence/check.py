@@ -73,9 +73,9 @@ def _number(value: float) -> float:
     """A number that may be infinite, or none at all; a truth value counts as 0 or 1."""
     truth = isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_
     array = np.asarray(value, float) if truth else arguments.numeric("value", value)
-    if array.ndim:
+    if array.size != 1:
         raise ValueError(f"value must be one number; got shape {array.shape}")
-    return float(array)
+    return float(array.reshape(()))
 
 
 def at_most(name: str, value: float, bar: float, origin: str = "", *, void: str = "") -> Check:

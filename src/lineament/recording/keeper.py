@@ -86,7 +86,7 @@ class Keeper:
         last, step = self._growing.last, arguments.number("step", step, infinite=True)
         if not np.isfinite(step) or (last is not None and step <= last and not self._resumed):
             raise ValueError(
-                f"step must be finite and larger at each call; got {step} after {-np.inf if last is None else last:g}"
+                f"step must be finite and larger at each call; got {step:g} after {-np.inf if last is None else last:g}"
             )
         if last is not None and step <= last:
             self._growing.rewind(step)
