@@ -101,8 +101,9 @@ def limited() -> Iterator[None]:
         raise Hang
 
     before = signal.signal(signal.SIGPROF, stop), signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
-    signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS)
+    # Again every second: one that falls into a callback of a garbage collector is swallowed there.
+    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS, 1.0)
     try:
         yield
     finally:
