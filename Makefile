@@ -8,7 +8,7 @@ SETUP := $(VENV)/.installed
 TYPES := tests/explorer/types
 TSC := $(VENV)/typescript/node_modules/typescript/bin/tsc
 
-.PHONY: all test tests test-gpu test-frameworks unit conformance changed mutants formula-mutants nightly atlas readme bench docs format lint types clean
+.PHONY: all test tests test-gpu test-frameworks unit conformance changed mutants formula-mutants fuzz nightly atlas readme bench docs format lint types clean
 all: test
 
 $(SETUP): pyproject.toml constraints.txt
@@ -57,6 +57,10 @@ mutants: $(SETUP)
 # The same for claims: a hundred changes of the formulas behind them, each of which should turn a claim red. Half an hour on a core.
 formula-mutants: $(SETUP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.formula_mutants --out docs/formula_mutants.md
+
+# Hostile arguments, damaged files and wrong command lines: no traceback of a dependency, no silent wrong answer, no hang.
+fuzz: $(SETUP)
+	$(QUIET) $(BIN)/python -m tools.fuzz $(if $(SEED),--seed $(SEED),)
 
 # The newest versions of everything, every Python that is here, JAX's 64-bit flag on and off, and the GPU where there is one.
 nightly: $(SETUP)

@@ -99,8 +99,8 @@ def test_broken_files_are_refused(tmp_path, cifar10):
         (lambda data: data.subset(("cat", "cow")), "classes must be different ones of airplane"),
         (lambda data: data.subset(()), "classes must be different ones"),
         (lambda data: data.subset(("cat", "cat")), "classes must be different ones"),
-        (lambda data: data.first(21), "train must be between 1 and the 20"),
-        (lambda data: data.first(1, 5), "test must be between 1 and the 4"),
+        (lambda data: data.first(21), "train must be a whole number of at least 1 and at most 20"),
+        (lambda data: data.first(1, 5), "test must be a whole number of at least 1 and at most 4"),
         (lambda data: data.pooled(5), "window must divide"),
     ],
 )

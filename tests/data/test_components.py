@@ -178,17 +178,20 @@ def test_average_pooling():
         (lambda X, c: pc.fit(np.ones((4, 3))), "X must vary"),
         (lambda X, c: pc.fit(X * np.nan), "X must be finite"),
         (lambda X, c: pc.fit(X[0]), "X must hold examples"),
-        (lambda X, c: pc.fit(X.astype(str)), "X must hold real numbers"),
-        (lambda X, c: c.project(X, 99), "P must be between 0 and"),
+        (lambda X, c: pc.fit(X.astype(str)), "X must be real numbers"),
+        (lambda X, c: c.project(X, 99), "P must be a whole number of at least 0 and at most 5"),
         (lambda X, c: c.coordinates(X[:, :2]), "X must hold examples of 5 numbers"),
         (lambda X, c: c.restored(np.ones((2, 9))), "coordinates must be"),
-        (lambda X, c: c.lowest(0.0), "share must be above 0"),
-        (lambda X, c: c.amplify(X, slice(1), np.inf), "factor must be finite"),
-        (lambda X, c: c.whiten(X, "mca"), "kind must be 'pca' or 'zca'"),
+        (lambda X, c: c.lowest(0.0), "share must be a finite number above 0"),
+        (lambda X, c: c.amplify(X, slice(1), np.inf), "factor must be a finite number"),
+        (lambda X, c: c.whiten(X, "mca"), "kind must be one of 'pca', 'zca'"),
         (lambda X, c: c.whiten(X, "zca", -1.0), "regularisation must be"),
         (lambda X, c: c.unwhiten(X[:, :2], "pca"), "Z must be"),
         (lambda X, c: pc.separable_labels(c, X, np.zeros(3, int), 1), "labels must be whole numbers"),
-        (lambda X, c: pc.separable_labels(c, X, np.zeros(20, int), 0), "P must be between 1 and"),
+        (
+            lambda X, c: pc.separable_labels(c, X, np.zeros(20, int), 0),
+            "P must be a whole number of at least 1 and at most 5",
+        ),
         (lambda X, c: pixels.low_pass(X, 1), "images must be images"),
         (lambda X, c: pixels.low_pass(X[:, :, None, None], -1), "cutoff must be"),
         (lambda X, c: pixels.average_pool(X[:, :, None, None], 2), "window must divide"),
@@ -211,5 +214,5 @@ def test_a_share_of_less_than_one_component_is_one_component():
 
 def test_unwhitening_refuses_an_unknown_kind():
     X = examples(0, 20, 5)
-    with pytest.raises(ValueError, match="kind must be 'pca' or 'zca'"):
+    with pytest.raises(ValueError, match="kind must be one of 'pca', 'zca'"):
         pc.fit(X).unwhiten(X, "mca")

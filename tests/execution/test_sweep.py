@@ -134,7 +134,7 @@ def test_runs_are_listed_compared_and_deleted(tmp_path):
         ({"experiment": 3}, "experiment must be a function"),
         ({"experiment": lambda c: c}, "experiment must be a function of a, b; got one that takes c"),
         ({"experiment": lambda a: a}, "does not take b"),
-        ({"store": 3}, "store must be the path"),
+        ({"store": 3}, "store must be a path"),
         ({"engine": "dusk"}, "engine must be"),
         ({"engine": 3}, "engine must be"),
         ({"grid": 3}, "grid must be a mapping"),

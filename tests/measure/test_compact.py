@@ -98,7 +98,7 @@ def test_non_linear_networks_are_refused_and_approximated():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: cr.compact(lambda X: X, 0), "inputs and batch must be at least 1"),
+        (lambda: cr.compact(lambda X: X, 0), "inputs must be a whole number of at least 1"),
         (lambda: cr.compact(lambda X: X.sum(), 3), "map must take rows"),
         (lambda: cr.compact(lambda X: np.tanh(X), 3), "map must be affine"),
         (lambda: cr.compact(lambda X: np.abs(X), 3), "map must be affine"),

@@ -172,7 +172,7 @@ def test_spectrum():
         ({"x": np.full((2, 4), np.nan)}, "x must be finite"),
         ({"x": np.zeros((2, 2, 2))}, "x must have one row for each example"),
         ({"outputs": "sum"}, "outputs must be one of"),
-        ({"memory": 0}, "memory must be positive"),
+        ({"memory": 0}, "memory must be a finite number above 0"),
         ({"parameters": {}}, "parameters must hold floating-point arrays"),
         ({"parameters": {"count": np.arange(3)}}, "parameters must hold floating-point arrays"),
         ({"model": lambda parameters, x: jnp.sum(x)}, r"model must return \(n,\) or \(n, k\)"),

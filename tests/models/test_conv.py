@@ -109,7 +109,7 @@ def test_parameters_kept_at_a_rank():
         (((4, 4), (2,), (3,)), "height, width, channels"),
         (((4, 4, 1), (0,), (3,)), "filters must be at least 1 positive"),
         (((4, 4, 1), (2,), (3,), 2), "kernel must be odd"),
-        (((4, 4, 1), (2,), (3,), 3, 0), "depth must be at least 1"),
+        (((4, 4, 1), (2,), (3,), 3, 0), "depth must be a positive integer"),
     ],
 )
 def test_bad_networks_are_refused(arguments, message):

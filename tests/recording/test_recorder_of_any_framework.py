@@ -107,7 +107,7 @@ def test_what_cannot_be_asked_is_refused():
         Recorder()(lambda x: x, 0)
     with pytest.raises(ValueError, match=r"must return outputs \(example, output\); it gave shape \(24, 2, 2\)"):
         Recorder(X)(lambda x: x.reshape(-1, 2, 2), 0)
-    with pytest.raises(ValueError, match="batch must be at least 1"):
+    with pytest.raises(ValueError, match="batch must be a whole number of at least 1"):
         Recorder(X, batch=0)
     with pytest.raises(ValueError, match=r"take run\.to_recording"):
         Recorder(X)(DeepLinear((4, 2)), 0)
@@ -162,5 +162,5 @@ def test_keras_is_needed_only_for_its_callback(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", None)
     with pytest.raises(ImportError, match="pip install keras"):
         keras_callback(Recorder(X))
-    with pytest.raises(ValueError, match="every must be 'epoch' or 'step'"):
+    with pytest.raises(ValueError, match="every must be one of 'epoch', 'step'"):
         keras_callback(Recorder(X), "day")

@@ -243,7 +243,7 @@ def test_pc_bias_needs_what_it_needs():
     ):
         with pytest.raises(ValueError, match=message):
             rec.pc_bias(lacking)
-    with pytest.raises(ValueError, match="components must be at least 1"):
+    with pytest.raises(ValueError, match="components must be a whole number of at least 1"):
         rec.pc_bias(made, components=0)
 
 

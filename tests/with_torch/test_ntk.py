@@ -431,7 +431,7 @@ def test_wrong_arguments_are_named():
     model, x = nn.Linear(3, 2), torch.randn(4, 3)
     with pytest.raises(ValueError, match="outputs must be one of 'all', 'diagonal', 'mean'; got 'full'"):
         ntk(model, x, outputs="full")
-    with pytest.raises(ValueError, match="memory must be positive and finite; got 0"):
+    with pytest.raises(ValueError, match="memory must be a finite number above 0; got 0"):
         ntk(model, x, memory=0)
     with pytest.raises(ValueError, match=r"x must be a tensor with examples along its first axis.*got \(ndarray\)"):
         ntk(model, x.numpy())

@@ -332,8 +332,8 @@ def test_probes_on_the_wrong_device_are_refused():
         ({"probe_inputs": torch.zeros(0, 3)}, "at least one, along the first axis"),
         ({"probe_inputs": (torch.zeros(4, 3), torch.zeros(5, 3))}, "equally many examples"),
         ({"probe_inputs": torch.full((4, 3), torch.nan)}, "probe_inputs must be finite"),
-        ({"interval": 0}, "interval must be at least 1"),
-        ({"batch": 0}, "batch must be at least 1"),
+        ({"interval": 0}, "interval must be a whole number of at least 1"),
+        ({"batch": 0}, "batch must be a whole number of at least 1"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

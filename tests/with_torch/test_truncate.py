@@ -305,12 +305,12 @@ def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="exactly one of energy, ranks, parameters and error; got energy, ranks"):
         truncate(model, energy=0.9, ranks=3)
     for error in (0.0, 1.0, float("nan")):
-        with pytest.raises(ValueError, match=f"error must be above 0 and below 1; got {error}"):
+        with pytest.raises(ValueError, match="error must be a finite number above 0 and below 1; got"):
             truncate(model, error=error)
     with pytest.raises(ValueError, match="calibration must hold at least one batch; it was empty"):
         truncate(model, energy=0.9, calibration=[])
     for energy in (0.0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match=f"energy must be above 0 and at most 1; got {energy}"):
+        with pytest.raises(ValueError, match="energy must be a finite number above 0 and at most 1; got"):
             truncate(model, energy=energy)
     with pytest.raises(ValueError, match="ranks must be whole numbers of at least 1; got 0 for '0'"):
         truncate(model, ranks=0)

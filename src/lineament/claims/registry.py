@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
+from ..core import arguments
 from .claim import Claim
 from .papers import PAPERS
 
@@ -61,6 +62,8 @@ def in_file(path: Path) -> tuple[Claim, ...]:
 
 def find(name: str) -> Claim:
     """One claim by its id or its place ("Theorem 3.2"); an unknown name is answered with the nearest known ones."""
+    if not isinstance(name, str):
+        raise ValueError(f"name must be the id or the place of a claim; got {arguments.shown(name)}")
     claims = all_claims()
     if name in claims:
         return claims[name]
@@ -71,7 +74,7 @@ def find(name: str) -> Claim:
         raise ValueError(f"{name!r} is in more than one paper: {', '.join(claim.id for claim in there)}")
     near = difflib.get_close_matches(name, claims, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else "`lineament claims` lists them"
-    raise ValueError(f"unknown claim {name!r}; {hint}")
+    raise ValueError(f"unknown claim {name[:100]!r}; {hint}")
 
 
 def _same_place(place: str, name: str) -> bool:

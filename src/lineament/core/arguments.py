@@ -9,9 +9,11 @@ and so is what is not a number. Infinity is allowed only where a function says s
 """
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+import os
+from collections.abc import Callable, Collection, Sequence, Set
 from itertools import pairwise
 from numbers import Real
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -20,6 +22,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Layers = tuple[Array, ...]
 Word = TypeVar("Word", bound=str)
+
+LARGEST = 2**63 - 1
+"""The largest whole number: what 64 bits count."""
 
 
 def real(
@@ -62,22 +67,23 @@ def number(name: str, value: Any, **bounds: Any) -> float:
     return float(array)
 
 
-def count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+def count(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """Return a whole number between two bounds, both allowed."""
-    limits = f"a whole number of at least {least}" + (f" and at most {most}" if most is not None else "")
     try:
         n = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be {limits}; got {_shown(value)}") from None
-    if isinstance(value, bool) or n < least or (most is not None and n > most):
-        raise ValueError(f"{name} must be {limits}; got {_shown(value)}")
+        n = None
+    if n is None or isinstance(value, bool) or n < least or n > most:
+        limits = f"a whole number of at least {least}"
+        bounded = most != LARGEST or (n is not None and n > most)  # a bound that is out of the way is not told
+        raise ValueError(f"{name} must be {limits}{f' and at most {most}' if bounded else ''}; got {shown(value)}")
     return n
 
 
 def counts(name: str, value: Any, least: int = 1) -> tuple[int, ...]:
     """Return a row of whole numbers, such as the widths of a network."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) != 1:
-        raise ValueError(f"{name} must be a row of whole numbers; got {_shown(value)}")
+        raise ValueError(f"{name} must be a row of whole numbers; got {shown(value)}")
     return tuple(count(f"{name}[{i}]", entry, least) for i, entry in enumerate(value))
 
 
@@ -159,17 +165,18 @@ def classes(name: str, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
-        raise ValueError(f"{name} must be an array of classes; got {_shown(value)} ({problem})") from None
+        raise ValueError(f"{name} must be an array of classes; got {shown(value)} ({problem})") from None
     whole = array.dtype.kind == "f" and bool((array == np.round(array)).all())
     if array.dtype.kind not in "iubUS" and not whole:
-        raise ValueError(f"{name} must be whole numbers, truth values or text; got {_shown(array)}")
+        raise ValueError(f"{name} must be whole numbers, truth values or text; got {shown(array)}")
     return array
 
 
 def layers(value: Any, name: str = "layers") -> Layers:
     """Return layers (W_1, …, W_n), first layer first, as matrices that can be multiplied: W_j is (d_j, d_{j−1})."""
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
-        raise ValueError(f"{name} must be a sequence of at least one matrix; got {_shown(value)}")
+    listed = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    if isinstance(value, str | bytes) or not listed or len(value) == 0:
+        raise ValueError(f"{name} must be a sequence of at least one matrix; got {shown(value)}")
     Ws = tuple(matrix(f"{name}[{j}]", W) for j, W in enumerate(value))
     for j, (before, after) in enumerate(pairwise(Ws), start=1):
         if after.shape[1] != before.shape[0]:
@@ -193,29 +200,55 @@ def one_of(name: str, value: Any, allowed: Collection[Word], besides: str = "") 
     """Return a word that is among those allowed; `besides` names what else the caller would take."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(map(repr, allowed)) + (f" or {besides}" if besides else "")
-        raise ValueError(f"{name} must be one of {words}; got {_shown(value)}")
+        raise ValueError(f"{name} must be one of {words}; got {shown(value)}")
     return cast(Word, value)
 
 
 def truth(name: str, value: Any) -> bool:
     """Return a truth value."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {_shown(value)}")
+        raise ValueError(f"{name} must be True or False; got {shown(value)}")
     return bool(value)
 
 
 def function(name: str, value: Any) -> Callable[..., Any]:
     """Return something that can be called."""
     if not callable(value):
-        raise ValueError(f"{name} must be a function; got {_shown(value)}")
+        raise ValueError(f"{name} must be a function; got {shown(value)}")
     return value
 
 
 def instance(name: str, value: Any, kind: type) -> Any:
     """Return an object of one of this package's own types."""
     if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}; got {_shown(value)}")
+        raise ValueError(f"{name} must be a {kind.__name__}; got {shown(value)}")
     return value
+
+
+def path(name: str, value: Any) -> Path:
+    """Return the path of a file or folder, given as text or as a path; nothing is looked up."""
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else b""
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ValueError(f"{name} must be a path, as text or a pathlib.Path; got {shown(value)}")
+    return Path(text)
+
+
+def words(name: str, value: Any) -> tuple[str, ...]:
+    """Return a sequence of words, such as names of columns."""
+    listed = isinstance(value, Sequence | Set) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    if isinstance(value, str | bytes) or not listed or not all(isinstance(word, str) for word in value):
+        raise ValueError(f"{name} must be a sequence of words; got {shown(value)}")
+    return tuple(map(str, value))
+
+
+def array(name: str, value: Any) -> np.ndarray:
+    """Return an array of any type, without a mask; neither its type nor its values are looked at."""
+    if _masked(value):
+        raise ValueError(f"{name} must be an array without a mask; got masked entries")
+    try:
+        return np.asarray(value)
+    except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
+        raise ValueError(f"{name} must be an array; got {shown(value)} ({problem})") from None
 
 
 def numeric(name: str, value: Any) -> np.ndarray:
@@ -228,7 +261,7 @@ def numeric(name: str, value: Any) -> np.ndarray:
         try:
             value = np.asarray(value)
         except Exception as problem:  # whatever a foreign array or a ragged list raises, the argument is at fault
-            raise ValueError(f"{name} must be real numbers in an array; got {_shown(value)} ({problem})") from None
+            raise ValueError(f"{name} must be real numbers in an array; got {shown(value)} ({problem})") from None
     # Floating-point types from outside NumPy, such as bfloat16, are of kind V but have a scalar type of their own.
     if value.dtype.kind in "iuf" or (value.dtype.kind == "V" and value.dtype.type is not np.void):
         return value
@@ -237,7 +270,7 @@ def numeric(name: str, value: Any) -> np.ndarray:
             return value.astype(np.float64)
         except (OverflowError, TypeError, ValueError):
             pass
-    raise ValueError(f"{name} must be real numbers; got {_shown(value)}")
+    raise ValueError(f"{name} must be real numbers; got {shown(value)}")
 
 
 def _floats(name: str, value: Any) -> Array:
@@ -272,9 +305,9 @@ def _first(array: Array, bad: Any) -> str:
     return f"{array[where]:g}" + (f" at entry {where}" if where else "")
 
 
-def _shown(value: Any) -> str:
-    """A short description for an error message."""
+def shown(value: Any) -> str:
+    """Return a short description of a value for an error message, on one line and without control characters."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} of shape {value.shape}" if value.ndim else f"{value.dtype} {value}"
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}…"

@@ -1,6 +1,6 @@
 """Checks of what users pass in. Each error names the argument, what was given, and what is allowed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,9 @@ from jax.core import Tracer
 from numpy.typing import ArrayLike
 
 from . import arguments
+
+LARGEST = 2**31 - 1
+"""The longest axis of an array, and the most steps of a run: what 32 bits count."""
 
 
 def real_array(name: str, value: Any, ndim: int) -> jax.Array:
@@ -56,7 +59,7 @@ def matrix(name: str, value: Any) -> jax.Array:
 def layers(value: Any) -> tuple[jax.Array, ...]:
     """Return layers (W_1, …, W_n), first layer first, whose shapes (d_j, d_{j−1}) fit together."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) == 0:
-        raise ValueError(f"layers must be a sequence of at least one matrix; got {value!r}")
+        raise ValueError(f"layers must be a sequence of at least one matrix; got {arguments.shown(value)}")
     matrices = tuple(matrix(f"layers[{j}]", W) for j, W in enumerate(value))
     for j, (before, after) in enumerate(pairwise(matrices), start=1):
         if after.shape[1] != before.shape[0]:
@@ -87,49 +90,77 @@ def positive(name: str, value: Any) -> None:
         return
     array = arguments.numeric(name, value).astype(np.float64)
     if not (np.isfinite(array).all() and (array > 0).all()):
-        raise ValueError(f"{name} must be positive and finite; got {value}")
+        raise ValueError(f"{name} must be positive and finite; got {arguments.shown(value)}")
+
+
+def scale(name: str, value: Any) -> None:
+    """Refuse anything but one positive finite number; members have their own inside `vmap`."""
+    positive(name, value)
+    if np.ndim(value):
+        raise ValueError(f"{name} must be one positive number; got shape {np.shape(value)}")
 
 
 def not_negative(name: str, value: ArrayLike) -> None:
     """Refuse anything but a number, or one for each member, that is finite and not negative."""
-    array = np.asarray(value, float)
+    array = arguments.numeric(name, value).astype(np.float64)
     if array.ndim > 1 or not (np.isfinite(array).all() and (array >= 0).all()):
-        raise ValueError(f"{name} must be a number (or one for each member), finite and not negative; got {value}")
+        raise ValueError(
+            f"{name} must be a number (or one for each member), finite and not negative; got {arguments.shown(value)}"
+        )
 
 
-def whole(name: str, value: float, least: int = 1) -> int:
-    """Return a whole number that is not below `least`."""
-    if int(value) != value or value < least:
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number that is not below `least`; a float that is one, such as 1e4, counts as one."""
+    number = int(value) if isinstance(value, float | np.floating) and float(value).is_integer() else value
+    try:
+        return arguments.count(name, number, least, LARGEST)
+    except ValueError:
         kind = "positive integer" if least == 1 else f"whole number of at least {least}"
-        raise ValueError(f"{name} must be a {kind}; got {value}")
-    return int(value)
+        bound = f" up to {LARGEST}" if isinstance(number, int) and number > LARGEST else ""
+        raise ValueError(f"{name} must be a {kind}{bound}; got {arguments.shown(value)}") from None
 
 
-def sizes(name: str, value: Iterable[int], least: int = 1) -> tuple[int, ...]:
+def sizes(name: str, value: Any, least: int = 1) -> tuple[int, ...]:
     """Return positive integers, at least `least` of them."""
-    numbers = tuple(value)
-    if len(numbers) < least or any(int(number) != number or number < 1 for number in numbers):
-        raise ValueError(f"{name} must be at least {least} positive integers; got {numbers}")
-    return tuple(int(number) for number in numbers)
+    listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set)
+    try:
+        checked = tuple(whole(name, number) for number in value) if listed else None
+    except (IndexError, TypeError, ValueError):  # arrays without axes and sparse ones cannot be walked through
+        checked = None
+    if checked is None or len(checked) < least:
+        raise ValueError(f"{name} must be at least {least} positive integers; got {arguments.shown(value)}")
+    return checked
 
 
-def share(name: str, value: float) -> float:
+def share(name: str, value: Any) -> float:
     """Return a number of [0, 1), such as a rate of dropout."""
-    if not 0 <= value < 1:
-        raise ValueError(f"{name} must lie in [0, 1); got {value}")
-    return float(value)
+    number = arguments.number(name, value)
+    if not 0 <= number < 1:
+        raise ValueError(f"{name} must lie in [0, 1); got {number:g}")
+    return number
 
 
 def rising(name: str, value: ArrayLike) -> np.ndarray:
     """Return at least two rising, finite numbers from 0 on."""
-    array = np.asarray(value, dtype=float)
+    array = arguments.numeric(name, value).astype(np.float64)
     good = array.ndim == 1 and array.size >= 2 and bool(np.isfinite(array).all()) and array[0] >= 0
     if not good or (np.diff(array) <= 0).any():
         raise ValueError(f"{name} must be at least two rising, finite numbers from 0 on; got {array}")
     return array
 
 
+def dtype(name: str, value: Any) -> np.dtype:
+    """Return a floating-point type."""
+    try:
+        found = jnp.dtype(value)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or not jnp.issubdtype(found, jnp.floating):
+        raise ValueError(f"{name} must be a floating-point type, such as float; got {arguments.shown(value)}")
+    return found
+
+
 def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
     """Refuse a word that is not among those allowed."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {arguments.shown(value)}")

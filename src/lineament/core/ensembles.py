@@ -8,6 +8,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from . import arguments
+
 
 class Ensemble(eqx.Module):
     """Parameters or problems stacked along a leading `member` axis.
@@ -44,16 +46,20 @@ def ensemble(make: Callable[..., Any], *axes: jax.Array) -> Ensemble:
     start = la.ensemble(lambda key, scale: la.starts.gaussian(model, key, start_scale=scale), keys, scales)
     ```
     """
-    lengths = {axis.shape[0] for axis in axes}
-    if len(lengths) != 1:
-        raise ValueError(f"the arrays of an ensemble must be equally long; got lengths {[a.shape[0] for a in axes]}")
-    return Ensemble(eqx.filter_jit(eqx.filter_vmap(make))(*axes))  # one program, not one per operation
+    arguments.function("make", make)
+    arrays = [axis if isinstance(axis, jax.Array) else arguments.numeric("axes", axis) for axis in axes]
+    if not arrays or any(
+        array.ndim == 0 or array.shape != (*arrays[0].shape[:1], *array.shape[1:]) for array in arrays
+    ):
+        shapes = ", ".join(str(array.shape) for array in arrays) or "none"
+        raise ValueError(f"axes must be equally long, one entry for each member; got arrays of shapes {shapes}")
+    return Ensemble(eqx.filter_jit(eqx.filter_vmap(make))(*arrays))  # one program, not one per operation
 
 
 def stack(members: Sequence[Any]) -> Ensemble:
     """Stack members that were made one by one, such as problems on different data of the same shape."""
-    if not members:
-        raise ValueError("an ensemble needs at least one member")
+    if not isinstance(members, Sequence) or isinstance(members, str | bytes) or not members:
+        raise ValueError(f"members must be a sequence of at least one member; got {arguments.shown(members)}")
     arrays, structures = zip(*(eqx.partition(member, eqx.is_array) for member in members), strict=True)
     if any(not eqx.tree_equal(structure, structures[0]) for structure in structures):
         raise ValueError("the members of an ensemble must differ only in their arrays")

@@ -14,6 +14,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from . import checks
+from .arguments import shown
+
 Rows: TypeAlias = Float[Array, "n in"] | Float[np.ndarray, "n in"]
 """A matrix of examples, one in each row."""
 Map: TypeAlias = Float[Array, "..."] | Callable[[Float[Array, "n in"]], Float[Array, "n out"]]
@@ -36,6 +39,13 @@ class Parameter:
     fan_out: int
     kind: Literal["weight", "bias"] = "weight"
     gain: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.sizes("shape", self.shape, 0)
+        checks.whole("fan_in", self.fan_in)
+        checks.whole("fan_out", self.fan_out)
+        checks.one_of("kind", self.kind, ("weight", "bias"))
+        checks.positive("gain", self.gain)
 
 
 class AbstractModel(eqx.Module):
@@ -80,6 +90,8 @@ class AbstractModel(eqx.Module):
 
     def check(self, parameters: Any, members: bool = False) -> None:
         """Refuse parameters that are not this model's; with `members`, every array has a member axis before its own."""
+        if not all(hasattr(leaf, "shape") for leaf in jax.tree.leaves(parameters)):
+            raise ValueError(f"start must be a tree of arrays, the parameters of {self}; got {shown(parameters)}")
         layout = self.layout()
         expected = jax.tree.map(lambda leaf: leaf.shape, layout)
         shapes = jax.tree.map(lambda leaf: tuple(leaf.shape[members:]), parameters)

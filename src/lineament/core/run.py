@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from . import arguments
 from .ensembles import Ensemble
 from .model import AbstractModel
 
@@ -42,12 +43,17 @@ class Run:
     settings: dict[str, Any]
 
     def __init__(self, data: xr.Dataset, final: Any, settings: Mapping[str, Any]) -> None:
+        if not isinstance(data, xr.Dataset):
+            raise ValueError(f"data must be an xarray.Dataset of what was recorded; got {arguments.shown(data)}")
+        if not isinstance(settings, Mapping):
+            raise ValueError(f"settings must be a mapping of names to values; got {arguments.shown(settings)}")
         self.data, self.final, self.settings = data, final, dict(settings)
 
     def __getitem__(self, name: str) -> xr.DataArray:
         """One of the records, or a coordinate."""
-        if name not in self.data.variables:
-            raise KeyError(f"the run has no record {name!r}; it has {', '.join(map(str, self.data.variables))}")
+        if not isinstance(name, str) or name not in self.data.variables:
+            held = ", ".join(map(str, self.data.variables))
+            raise KeyError(f"the run has no record of the name {arguments.shown(name)}; it has {held}")
         return self.data[name]
 
     def __getattr__(self, name: str) -> xr.DataArray:
@@ -97,7 +103,7 @@ class Run:
 
         Settings travel as JSON, the final parameters as arrays `final.0`, `final.1`, …: nothing is pickled.
         """
-        path = Path(path)
+        path = arguments.path("path", path)
         leaves = jax.tree.leaves(self._tree())
         final = {f"{_FINAL}{i}": _array(f"{_FINAL}{i}", leaf) for i, leaf in enumerate(leaves)}
         whole = self.data.assign(final)
@@ -114,15 +120,19 @@ class Run:
             model: What was trained: the final parameters then have its structure. Without it they are a tuple of
                 arrays, which is the structure of deep linear networks and of tensor factorisations anyway.
         """
-        with xr.open_dataset(Path(path), engine="scipy") as file:
-            whole = file.load()
+        whole = _opened(arguments.path("path", path))
         if _SETTINGS not in whole.attrs:
             raise ValueError(f"path must be a file that Run.save wrote; {str(path)!r} is another netCDF file")
-        about = json.loads(whole.attrs.pop(_SETTINGS))
-        names = [f"{_FINAL}{i}" for i in range(about["leaves"])]
-        leaves = [jnp.asarray(whole[name].values) for name in names]
+        try:
+            about = json.loads(whole.attrs.pop(_SETTINGS))
+            names = [f"{_FINAL}{i}" for i in range(about["leaves"])]
+            leaves, settings = [jnp.asarray(whole[name].values) for name in names], dict(about["settings"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"path must be a file that Run.save wrote; {str(path)!r} is damaged: {error}") from error
         data = whole.drop_vars(names)
         data = data.drop_dims([dim for dim in data.sizes if str(dim).startswith(_FINAL)])
+        if model is not None:
+            arguments.instance("model", model, AbstractModel)
         structure = jax.tree.structure(tuple(leaves) if model is None else model.layout())
         if structure.num_leaves != len(leaves):
             raise ValueError(f"model must be what was trained, with {len(leaves)} arrays; got {model}")
@@ -130,7 +140,7 @@ class Run:
         members = "member" in data.sizes
         if model is not None:
             model.check(final, members)
-        return Run(data, Ensemble(final) if members else final, about["settings"])
+        return Run(data, Ensemble(final) if members else final, settings)
 
     def to_recording(
         self, labels: ArrayLike | None = None, inputs: ArrayLike | None = None, member: int | None = None
@@ -179,3 +189,15 @@ def _array(name: str, leaf: Any) -> tuple[Sequence[str], np.ndarray]:
     """An array of the final parameters with dimensions of its own."""
     array = np.asarray(leaf)
     return [f"{name}_{axis}" for axis in range(array.ndim)], array
+
+
+def _opened(path: Path) -> xr.Dataset:
+    """What a netCDF file holds; whatever its readers raise, the file is at fault."""
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a file that Run.save wrote; there is no file {str(path)!r}")
+    try:
+        with xr.open_dataset(path, engine="scipy") as file:
+            return file.load()
+    except Exception as error:
+        why = " ".join(str(error).split())
+        raise ValueError(f"path must be a file that Run.save wrote; {str(path)!r} cannot be read: {why}") from error

@@ -1,6 +1,7 @@
 """Archives of arrays (.npz): how they are read safely, and which arrays are features and which are targets."""
 
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -40,16 +41,22 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     refuse_bomb(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+            held = {key: stored[key] for key in stored.files}
+    except (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         why = "it holds Python objects; save plain arrays of numbers or strings" if "pickle" in str(error) else error
         raise ValueError(f"{str(path)!r} cannot be read as an .npz archive: {why}") from error
+    if odd := [key for key, value in held.items() if not isinstance(value, np.ndarray)]:
+        raise ValueError(f"{str(path)!r} cannot be read as an .npz archive: {printable(odd[0])!r} is no array")
+    return held
 
 
 def refuse_bomb(path: Path) -> None:
     """Refuse a zip archive, which .npz and .xlsx files are, that would fill the memory once unpacked."""
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{str(path)!r} cannot be read as an archive: {error}") from error
     if unpacked > LARGEST:
         raise ValueError(
             f"{str(path)!r} must unpack to at most {LARGEST / 2**30:g} GiB; got {unpacked / 2**30:.3g} GiB from "

@@ -7,6 +7,7 @@ user's cache; then they are downloaded into the cache. Each is verified by its c
 import os
 from pathlib import Path
 
+from ..core import arguments
 from . import tables
 from .download import File, Progress, fetch
 from .entries import CATALOGUE, CIFAR10_FILES, TABLES, Entry, TableEntry
@@ -21,7 +22,7 @@ def names() -> tuple[str, ...]:
 
 def entry(name: str) -> Entry | TableEntry:
     """What is known of a data set."""
-    if name not in names():
+    if not isinstance(name, str) or name not in names():
         raise ValueError(f"name must be one of {', '.join(names())}; got {name!r}")
     return CATALOGUE[name] if name in CATALOGUE else TABLES[name]
 
@@ -50,7 +51,7 @@ def missing(entry: Entry | TableEntry, root: Path, partial: bool = False) -> lis
 
 def locate(name: str, *, partial: bool = False) -> Path | None:
     """The first folder that holds all files of a data set, or None; any folder will do for one without files."""
-    data_set = entry(name)
+    data_set, partial = entry(name), arguments.truth("partial", partial)
     return next((root for root in folders() if not missing(data_set, root, partial)), None)
 
 
@@ -90,7 +91,7 @@ def load_table(
         FileNotFoundError: If its file is found nowhere and cannot be downloaded; says what to put where.
         ValueError: If the file is not the original, or there is no table of that name.
     """
-    if name not in TABLES:
+    if not isinstance(name, str) or name not in TABLES:
         raise ValueError(f"name must be one of {', '.join(TABLES)}; got {name!r}")
     table = TABLES[name]
     return tables.read(_root(table, folder, False, download, progress) / table.files[0].path)
@@ -104,10 +105,12 @@ def _root(
     progress: Progress | None,
 ) -> Path:
     """The folder that holds the verified files of a data set, downloaded if need be."""
-    root = Path(folder) if folder is not None else locate(data_set.name, partial=partial)
+    partial, download = arguments.truth("partial", partial), arguments.truth("download", download)
+    folder = None if folder is None else arguments.path("folder", folder)
+    root = folder if folder is not None else locate(data_set.name, partial=partial)
     if root is None or missing(data_set, root, partial):
         if folder is not None or not download:
-            raise FileNotFoundError(advice(data_set, [Path(folder)] if folder is not None else folders(), partial))
+            raise FileNotFoundError(advice(data_set, [folder] if folder is not None else folders(), partial))
         root = cache_folder()
         try:
             fetch(missing(data_set, root), root, progress)
@@ -119,6 +122,7 @@ def _root(
 
 def verify(name: str, root: Path) -> list[Path]:
     """Verify those files of a data set that a folder holds; returns their paths."""
+    root = arguments.path("root", root)
     return [file.verify(root) for file in entry(name).used(root) if (root / file.path).is_file()]
 
 

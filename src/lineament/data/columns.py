@@ -137,7 +137,7 @@ class Survey:
         """Whether the column, as a target, holds numbers throughout; words and truth values name classes."""
         self._refuse_dates(source)
         truths = "truth value" in self.odd
-        besides = self.odd.get("word") or self.odd.get("truth value")
+        besides = self._word() if set(self.odd) - set(NUMERIC) else self.odd.get("truth value")
         if besides and (self.numbers if not truths else "number" in self.odd):
             (_, number), (row, word) = self.odd.get("number", (1, "numbers")), besides
             raise ValueError(
@@ -152,19 +152,23 @@ class Survey:
         if self.many:
             raise ValueError(
                 f"column {name!r} of {source!r} must hold numbers, or at most {MOST_LEVELS} different words; got more, "
-                f"such as {self.odd['word'][1]!r}. Leave it out (--drop {name})"
+                f"such as {self._word()[1]!r}. Leave it out (--drop {name})"
             )
         if len(self.words) >= NEVER_AGAIN and self.words.most_common(1)[0][1] == 1:
             raise ValueError(
                 f"column {name!r} of {source!r} must hold words that come more than once; got {len(self.words)} of them, "
-                f"such as {self.odd['word'][1]!r}, which name the rows. Leave it out (--drop {name})"
+                f"such as {self._word()[1]!r}, which name the rows. Leave it out (--drop {name})"
             )
         if self.words and self.numbers:
-            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self.odd["word"]
+            (_, number), (row, word) = self.odd.get("number", (1, "numbers")), self._word()
             raise ValueError(
                 f"column {name!r} of {source!r} must hold numbers, or words, not both; got {number!r} and, in example "
                 f"{row}, {word!r}. Mend it, or leave it out (--drop {name})"
             )
+
+    def _word(self) -> tuple[int, str]:
+        """The first value that is no number: a word, or a date or complex number among other values."""
+        return min(found for kind, found in self.odd.items() if kind not in NUMERIC)
 
     def _refuse_dates(self, source: str) -> None:
         for kind in ("date", "complex number", "decimal comma"):

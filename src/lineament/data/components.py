@@ -11,6 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
+
 Float = NDArray[np.floating]
 Kind = Literal["pca", "zca"]
 # Rows turned into float64 at a time: 100 MB at 3072 pixels.
@@ -69,8 +71,7 @@ class Components:
 
     def project(self, X: ArrayLike, P: int) -> Float:
         """The examples projected on the first P components (§3.3): what remains lies in a P-dimensional flat."""
-        if not 0 <= P <= self.count:
-            raise ValueError(f"P must be between 0 and the number of components {self.count}; got {P}")
+        arguments.count("P", P, 0, self.count)
         rows = self._rows(X)
         directions = self.directions[:P].astype(rows.dtype)
         mean = self.mean.astype(rows.dtype)
@@ -84,8 +85,8 @@ class Components:
             part: Which components, such as `components.lowest(0.015)`.
             factor: What they are multiplied by; the paper's is 10.
         """
-        if not np.isfinite(factor):
-            raise ValueError(f"factor must be finite; got {factor}")
+        factor = arguments.number("factor", factor)
+        arguments.instance("part", part, slice)
         rows = self._rows(X)
         directions = self.directions[part].astype(rows.dtype)
         coordinates = (rows - self.mean.astype(rows.dtype)) @ directions.T
@@ -133,14 +134,12 @@ class Components:
         return (rows - self.mean.astype(rows.dtype) - inside) * rows.dtype.type(scale)
 
     def _epsilon(self, regularisation: float) -> float:
-        if not (np.isfinite(regularisation) and regularisation >= 0):
-            raise ValueError(f"regularisation must be finite and not negative; got {regularisation}")
-        return float(regularisation) * float(self.variances.sum()) / self.mean.size
+        return (
+            arguments.number("regularisation", regularisation, least=0) * float(self.variances.sum()) / self.mean.size
+        )
 
     def _number(self, share: float) -> int:
-        if not 0 < share <= 1:
-            raise ValueError(f"share must be above 0 and at most 1; got {share}")
-        return max(1, round(share * self.count))
+        return max(1, round(arguments.number("share", share, above=0, most=1) * self.count))
 
     def _rows(self, X: ArrayLike, name: str = "X") -> Float:
         rows = _flat(name, X)
@@ -160,7 +159,7 @@ def fit(X: ArrayLike, *, centre: bool = True) -> Components:
         X: Examples (n, …), at least two.
         centre: Whether to take the mean off first. Definition 1 does not, but normalises the data beforehand.
     """
-    rows = _flat("X", X)
+    rows, centre = _flat("X", X), arguments.truth("centre", centre)
     n, q = rows.shape
     if n < 2:
         raise ValueError(f"X must hold at least two examples; got {n}")
@@ -203,10 +202,10 @@ def separable_labels(
     Returns:
         The new labels of X, and of each of `others`.
     """
-    if not 1 <= P <= components.count:
-        raise ValueError(f"P must be between 1 and the number of components {components.count}; got {P}")
-    y = np.asarray(labels)
-    if y.shape != (len(np.asarray(X)),) or not np.issubdtype(y.dtype, np.integer) or y.size == 0 or y.min() < 0:
+    arguments.instance("components", components, Components)
+    P = arguments.count("P", P, 1, components.count)
+    y = arguments.numeric("labels", labels)
+    if y.shape != (len(_flat("X", X)),) or not np.issubdtype(y.dtype, np.integer) or y.size == 0 or y.min() < 0:
         raise ValueError(f"labels must be whole numbers from 0, one per example; got shape {y.shape}, {y.dtype}")
     design = _design(components, X, P)
     weights = np.linalg.lstsq(design, np.eye(y.max() + 1)[y], rcond=None)[0]
@@ -219,8 +218,7 @@ def _design(components: Components, X: ArrayLike, P: int) -> NDArray[np.float64]
 
 
 def _kind(kind: str) -> None:
-    if kind not in ("pca", "zca"):
-        raise ValueError(f"kind must be 'pca' or 'zca'; got {kind!r}")
+    arguments.one_of("kind", kind, ("pca", "zca"))
 
 
 def _flat(name: str, X: ArrayLike) -> Float:
@@ -231,11 +229,8 @@ def _flat(name: str, X: ArrayLike) -> Float:
 
 
 def _floating(name: str, X: ArrayLike) -> Float:
-    array = np.asarray(X)
-    if not np.issubdtype(array.dtype, np.floating):
-        if np.iscomplexobj(array) or not np.issubdtype(array.dtype, np.number):
-            raise ValueError(f"{name} must hold real numbers, not {array.dtype}")
-        array = array.astype(float)
+    array = arguments.numeric(name, X)
+    array = array if np.issubdtype(array.dtype, np.floating) else array.astype(float)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite; {np.count_nonzero(~np.isfinite(array))} of its numbers are not")
     return array

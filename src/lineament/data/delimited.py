@@ -173,7 +173,10 @@ def _separator(line: str) -> str:
 def _cells(line: str, separator: str) -> list[str]:
     delimiter = " " if separator == r"\s+" else separator
     text = " ".join(line.split()) if delimiter == " " else line
-    return [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter), [])]
+    try:
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter), [])]
+    except csv.Error as error:
+        raise ValueError(f"its first lines are no cells: {error}") from error
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
 from .images import Images
 
 FREQUENCIES = tuple(range(10))
@@ -25,7 +26,8 @@ def partial_sums(
     z: ArrayLike, frequencies: ArrayLike = FREQUENCIES, phases: ArrayLike = PHASES
 ) -> NDArray[np.float64]:
     """`λ_j(z) = Σ_{i≤j} sin(2π κ_i z + φ_i)` for j = 1 … m (eq. 11, §5.2), (m, n); the last row is λ itself."""
-    kappa, phi, position = (np.asarray(value, float) for value in (frequencies, phases, z))
+    given = {"frequencies": frequencies, "phases": phases, "z": z}
+    kappa, phi, position = (arguments.real(name, value) for name, value in given.items())
     if kappa.ndim != 1 or kappa.size == 0 or kappa.shape != phi.shape or not (np.diff(kappa) > 0).all():
         raise ValueError(f"frequencies must rise, with one of the phases for each; got {frequencies} and {phases}")
     if position.ndim != 1:
@@ -45,11 +47,10 @@ def partial_labels(
         frequencies: κ.
         phases: φ.
     """
-    array = np.asarray(points, float)
+    array = arguments.real("points", points)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"points must be (n, 2); got shape {array.shape}")
-    if rule not in ("graph", "sign"):
-        raise ValueError(f"rule must be 'graph' or 'sign'; got {rule!r}")
+    arguments.one_of("rule", rule, ("graph", "sign"))
     height = array[:, 1] if rule == "graph" else 0.0
     return (partial_sums(array[:, 0], frequencies, phases) > height).astype(np.int64)
 
@@ -63,9 +64,8 @@ def frequency_points(train: int = 10_000, test: int = 1000, *, rule: Rule = "gra
         rule: How λ separates them; see `partial_labels`.
         seed: Of the points.
     """
-    if train < 1 or test < 1:
-        raise ValueError(f"train and test must be at least 1; got {train} and {test}")
-    rng = np.random.default_rng(seed)
+    train, test = arguments.count("train", train), arguments.count("test", test)
+    rng = np.random.default_rng(arguments.count("seed", seed, 0))
     points = rng.uniform([-1, -2 * np.pi], [1, 2 * np.pi], (train + test, 2))
     labels = partial_labels(points, rule)[-1]
     return Points(points[:train], labels[:train], points[train:], labels[train:])

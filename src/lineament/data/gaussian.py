@@ -7,6 +7,7 @@ without estimating anything.
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import arguments
 from .images import Images
 
 
@@ -15,10 +16,7 @@ def natural_spectrum(size: int, exponent: float = 2.0) -> NDArray[np.float64]:
 
     f is the frequency in cycles per image; the mean of the image counts as one cycle.
     """
-    if size < 2:
-        raise ValueError(f"size must be at least 2 pixels; got {size}")
-    if not np.isfinite(exponent):
-        raise ValueError(f"exponent must be finite; got {exponent}")
+    size, exponent = arguments.count("size", size, 2), arguments.number("exponent", exponent)
     frequency = np.fft.fftfreq(size, 1 / size)
     power = np.maximum(np.hypot(frequency[:, None], frequency[None, :]), 1.0) ** -exponent
     return power / power.mean()
@@ -48,10 +46,9 @@ def natural_gaussian(
         flips: The share of training labels replaced by random ones.
         seed: Of images, teacher and flips.
     """
-    if train < 1 or test < 1 or classes < 2:
-        raise ValueError(f"train and test must be at least 1 and classes 2; got {train}, {test} and {classes}")
-    if not 0 <= flips <= 1:
-        raise ValueError(f"flips must be a share between 0 and 1; got {flips}")
+    train, test = arguments.count("train", train), arguments.count("test", test)
+    classes, seed = arguments.count("classes", classes, 2), arguments.count("seed", seed, 0)
+    alignment, flips = arguments.number("alignment", alignment), arguments.number("flips", flips, least=0, most=1)
     power = natural_spectrum(size, exponent)
     rng = np.random.default_rng(seed)
     # White images coloured by a filter: the covariance is exactly circulant with eigenvalues `power`.

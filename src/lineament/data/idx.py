@@ -2,12 +2,17 @@
 
 import gzip
 import struct
+import zlib
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+
+
+LARGEST = 2**30
+"""Bytes that a file may unpack to; MNIST's largest has 45 MiB."""
 
 
 def read_idx(path: str | Path) -> np.ndarray:
@@ -19,7 +24,7 @@ def read_idx(path: str | Path) -> np.ndarray:
     path = Path(path)
     raw = path.read_bytes()
     if raw[:2] == b"\x1f\x8b":
-        raw = gzip.decompress(raw)
+        raw = _unpacked(path)
     if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in _TYPES:
         raise ValueError(f"{path} is no idx file: it begins with the bytes {raw[:4].hex(' ')}")
     kind, axes = np.dtype(_TYPES[raw[2]]), raw[3]
@@ -33,3 +38,15 @@ def read_idx(path: str | Path) -> np.ndarray:
             f"it holds {len(raw) - begin}"
         )
     return np.frombuffer(raw, kind, offset=begin).reshape(shape).astype(kind.newbyteorder("="))
+
+
+def _unpacked(path: Path) -> bytes:
+    """The content of a gzip file, unless it is damaged or far larger than it looks."""
+    try:
+        with gzip.open(path) as file:
+            raw = file.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is no idx file: it cannot be unpacked: {error}") from error
+    if len(raw) > LARGEST:
+        raise ValueError(f"{path} must unpack to at most {LARGEST >> 20} MiB; it holds more")
+    return raw

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import arguments
 from .pixels import average_pool
 
 
@@ -33,6 +34,7 @@ class Images(NamedTuple):
 
     def subset(self, classes: Sequence[str]) -> "Images":
         """Only the images of some classes, which are numbered 0, 1, … in the order given."""
+        classes = arguments.words("classes", classes)
         unknown = [name for name in classes if name not in self.classes]
         if unknown or len(set(classes)) != len(classes) or not classes:
             raise ValueError(
@@ -52,9 +54,8 @@ class Images(NamedTuple):
 
     def first(self, train: int, test: int | None = None) -> "Images":
         """Only the first training and test images."""
-        for name, number, held in (("train", train, len(self.labels)), ("test", test or 1, len(self.test_labels))):
-            if not 1 <= number <= held:
-                raise ValueError(f"{name} must be between 1 and the {held} images there are; got {number}")
+        arguments.count("train", train, 1, len(self.labels))
+        arguments.count("test", 1 if test is None else test, 1, len(self.test_labels))
         kept = (self.images[:train], self.labels[:train], self.test_images[:test], self.test_labels[:test])
         return Images(*kept, self.classes, self.name)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import arguments
 from .images import Images
 from .pixels import average_pool
 
@@ -35,14 +36,13 @@ def photographs(
         names: Which photographs, at least two of `PHOTOGRAPHS`.
         seed: Of the choice of tiles and places.
     """
+    names, rng = arguments.words("names", names), np.random.default_rng(arguments.count("seed", seed, 0))
     if not set(names) <= set(PHOTOGRAPHS) or len(set(names)) != len(names) or len(names) < 2:
         raise ValueError(f"names must be at least two different ones of {', '.join(PHOTOGRAPHS)}; got {tuple(names)}")
-    if size < 2 or size > LARGEST:
-        raise ValueError(f"size must be between 2 and {LARGEST} pixels; got {size}")
+    size = arguments.count("size", size, 2, LARGEST)
     for name, number in (("train", train), ("test", test)):
-        if number < 1 or number % len(names):
+        if arguments.count(name, number) % len(names):
             raise ValueError(f"{name} must be a positive multiple of the {len(names)} photographs; got {number}")
-    rng = np.random.default_rng(seed)
     cut = [_patches(_grey(name), size, train // len(names), test // len(names), rng) for name in names]
 
     def part(half: int, number: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

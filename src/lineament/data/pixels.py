@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
+
 Float = NDArray[np.floating]
 
 
@@ -36,8 +38,7 @@ def low_pass(images: ArrayLike, cutoff: float) -> Float:
         images: Images, taken as periodic.
         cutoff: The largest frequency kept, in cycles per image along the larger side; 0 keeps the mean only.
     """
-    if not (np.isfinite(cutoff) and cutoff >= 0):
-        raise ValueError(f"cutoff must be finite and not negative; got {cutoff}")
+    cutoff = arguments.number("cutoff", cutoff, least=0)
     array = _images("images", images)
     height, width = array.shape[1:3]
     side = max(height, width)
@@ -52,13 +53,14 @@ def average_pool(images: ArrayLike, window: int) -> Float:
     """Images with each square of `window` × `window` pixels replaced by its mean (Hu et al., Figure 3: 4 × 4)."""
     array = _images("images", images)
     n, height, width, channels = array.shape
-    if window < 1 or height % window or width % window:
+    window = arguments.count("window", window)
+    if height % window or width % window:
         raise ValueError(f"window must divide the sides {height} and {width} of the images; got {window}")
     return array.reshape(n, height // window, window, width // window, window, channels).mean(axis=(2, 4))
 
 
 def _images(name: str, value: ArrayLike) -> Float:
-    array = np.asarray(value)
+    array = arguments.numeric(name, value)
     if array.ndim != 4 or array.size == 0:
         raise ValueError(f"{name} must be images (n, height, width, channels); got shape {array.shape}")
     if not np.issubdtype(array.dtype, np.floating):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import arguments
 from . import archives, columns, delimited
 from .columns import Column, Impute
 from .labels import canonical, printable
@@ -89,7 +90,14 @@ def read(
     Raises:
         ValueError: if there is no such file, data set or column, or it cannot be read as a table.
     """
-    path, name = Path(source), str(source)
+    path = arguments.path("source", source)
+    name, use, drop = str(source), arguments.words("use", use), arguments.words("drop", drop)
+    if target is not None and not isinstance(target, str):
+        raise ValueError(f"target must be the name or the number of a column, as text; got {arguments.shown(target)}")
+    if impute is not None:
+        arguments.one_of("impute", impute, ("median",))
+    if classes is not None:
+        arguments.truth("classes", classes)
     if name in BUNDLED and not path.is_file():
         if target is not None:
             raise ValueError(f"the bundled data set {name!r} has its own target; leave the target {target!r} out")
@@ -111,7 +119,7 @@ def arrays(X: NDArray[Any], y: NDArray[Any], name: str = "arrays") -> Table:
 
     Features of more than two dimensions, such as images, are flattened.
     """
-    X, y = _plain(np.asarray(X)), _plain(np.asarray(y))
+    X, y = _plain(arguments.array("X", X)), _plain(arguments.array("y", y))
     _refuse_shapes(X, y)
     if not (np.issubdtype(X.dtype, np.number) or X.dtype == bool) or np.iscomplexobj(X):
         raise ValueError(f"X must hold real numbers; got {X.dtype}: encode other columns as numbers, or drop them")
@@ -148,10 +156,10 @@ def _refuse_wide(number: int, source: str) -> None:
 def joined(X: Any, y: Any, name: str = "arrays") -> Table:
     """A table of features and targets in memory; the columns of a data frame may hold words, and keep their names."""
     if not hasattr(X, "columns"):
-        return arrays(np.asarray(X), np.asarray(y), name)
+        return arrays(X, y, name)
     seen, _ = columns.survey([str(column) for column in X.columns], [X], None)
     encoder = _Encoder(tuple(column.feature(name, None) for column in seen))
-    table = arrays(encoder.encode(X), np.asarray(y), name)
+    table = arrays(encoder.encode(X), y, name)
     return replace(table, features=encoder.names, notices=encoder.notices)
 
 
@@ -203,6 +211,8 @@ class _Choice:
 
 def frame(data: "pd.DataFrame", name: str = "data frame", choose: _Choice = _Choice()) -> Table:  # noqa: B008
     """A table of a data frame, whose columns may hold numbers, truth values or words."""
+    if not hasattr(data, "columns") or not hasattr(data, "iloc"):
+        raise ValueError(f"data must be a data frame; got {arguments.shown(data)}")
     names = [str(column) for column in data.columns]
     rows = max(1, delimited.CELLS // max(1, len(names)))
 

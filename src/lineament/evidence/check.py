@@ -3,6 +3,10 @@
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from ..core import arguments
+
 
 @dataclass(frozen=True)
 class Check:
@@ -41,6 +45,7 @@ class Check:
         A bound on one side is multiplied or divided by the factor, so that it moves outwards. An interval keeps its
         centre and becomes `factor` times as wide. A bound at zero has no size to change and stays.
         """
+        factor = arguments.number("factor", factor, above=0)
         if math.isfinite(self.low) and math.isfinite(self.high):
             margin = (
                 (factor - 1) * (self.high - self.low) / 2
@@ -64,16 +69,32 @@ class Check:
         return f"{self.name} = {self.value:.4g} {bar}"
 
 
+def _number(value: float) -> float:
+    """A number that may be infinite, or none at all; a truth value counts as 0 or 1."""
+    truth = isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_
+    array = np.asarray(value, float) if truth else arguments.numeric("value", value)
+    if array.size != 1:
+        raise ValueError(f"value must be one number; got shape {array.shape}")
+    return float(array.reshape(()))
+
+
 def at_most(name: str, value: float, bar: float, origin: str = "", *, void: str = "") -> Check:
     """The value must not exceed the bar."""
-    return Check(name, float(value), high=float(bar), origin=origin, void=void)
+    return Check(name, _number(value), high=arguments.number("bar", bar, infinite=True), origin=origin, void=void)
 
 
 def at_least(name: str, value: float, bar: float, origin: str = "", *, void: str = "") -> Check:
     """The value must reach the bar."""
-    return Check(name, float(value), low=float(bar), origin=origin, void=void)
+    return Check(name, _number(value), low=arguments.number("bar", bar, infinite=True), origin=origin, void=void)
 
 
 def within(name: str, value: float, low: float, high: float, origin: str = "", *, void: str = "") -> Check:
     """The value must lie between the two bars."""
-    return Check(name, float(value), float(low), float(high), origin=origin, void=void)
+    return Check(
+        name,
+        _number(value),
+        arguments.number("low", low, infinite=True),
+        arguments.number("high", high, infinite=True),
+        origin=origin,
+        void=void,
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from .check import Check
 from .figure import Figure
-from .verdict import Kind, Verdict, judge, reason
+from .verdict import Kind, Verdict, all_checks, judge, reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Evidence:
     remarks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        for name in ("checks", "printed"):
+            all_checks(name, getattr(self, name))
         if not self.checks:
             raise ValueError("evidence needs at least one check: a claim that cannot fail says nothing")
         if bool(self.printed) != bool(self.correction):

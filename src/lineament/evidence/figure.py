@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core import arguments
+
 Role = Literal["theory", "measured", "reference"]
 Kind = Literal["line", "points", "band", "bars", "heat", "contour", "image"]
 Axis = Literal["linear", "log", "symlog"]
@@ -55,51 +57,56 @@ class Figure:
     columns: int = 3
 
 
-def _array(values: ArrayLike) -> np.ndarray:
-    return np.asarray(values, dtype=float)
+def _array(name: str, values: ArrayLike) -> np.ndarray:
+    """Real numbers, of which some may be missing (not-a-number) or infinite; truth values count as 0 and 1."""
+    truths = getattr(values, "dtype", None) == np.bool_
+    return np.asarray(values, float) if truths else arguments.numeric(name, values).astype(float)
 
 
 def theory(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0) -> Mark:
     """A forecast: drawn thin and dark, over everything else."""
-    return Mark("line", "theory", _array(x), _array(y), label=label, group=group)
+    return Mark("line", "theory", _array("x", x), _array("y", y), label=label, group=group)
 
 
 def measured(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0) -> Mark:
     """A measurement along a run: a coloured line."""
-    return Mark("line", "measured", _array(x), _array(y), label=label, group=group)
+    return Mark("line", "measured", _array("x", x), _array("y", y), label=label, group=group)
 
 
 def reference(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0) -> Mark:
     """A guide for the eye, such as a bound or a slope: dashed and grey."""
-    return Mark("line", "reference", _array(x), _array(y), label=label, group=group)
+    return Mark("line", "reference", _array("x", x), _array("y", y), label=label, group=group)
 
 
 def points(x: ArrayLike, y: ArrayLike, label: str = "", group: int = 0, role: Role = "measured") -> Mark:
     """Single measurements, one marker each; of more than a figure can show apart, some at equal distances."""
-    shown = slice(None, None, -(-max(np.size(x), 1) // MOST))
-    return Mark("points", role, _array(x)[shown], _array(y)[shown], label=label, group=group)
+    across, up = np.atleast_1d(_array("x", x)), np.atleast_1d(_array("y", y))
+    shown = slice(None, None, -(-max(across.size, 1) // MOST))
+    return Mark("points", role, across[shown], up[shown], label=label, group=group)
 
 
 def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, label: str = "", group: int = 0) -> Mark:
     """The spread of a measurement, between `low` and `high`."""
-    return Mark("band", "measured", _array(x), _array(low), high=_array(high), label=label, group=group)
+    return Mark(
+        "band", "measured", _array("x", x), _array("low", low), high=_array("high", high), label=label, group=group
+    )
 
 
 def bars(edges: ArrayLike, heights: ArrayLike, label: str = "", group: int = 0) -> Mark:
     """A histogram: `edges` has one entry more than `heights`."""
-    return Mark("bars", "measured", _array(edges), _array(heights), label=label, group=group)
+    return Mark("bars", "measured", _array("edges", edges), _array("heights", heights), label=label, group=group)
 
 
 def heat(x: ArrayLike, y: ArrayLike, z: ArrayLike, label: str = "") -> Mark:
     """A measured field `z[y, x]` as colours; `label` names the colour bar."""
-    return Mark("heat", "measured", _array(x), _array(y), _array(z), label=label)
+    return Mark("heat", "measured", _array("x", x), _array("y", y), _array("z", z), label=label)
 
 
 def contour(x: ArrayLike, y: ArrayLike, z: ArrayLike, label: str = "") -> Mark:
     """A forecast field `z[y, x]` as thin dark contour lines."""
-    return Mark("contour", "theory", _array(x), _array(y), _array(z), label=label)
+    return Mark("contour", "theory", _array("x", x), _array("y", y), _array("z", z), label=label)
 
 
 def image(pixels: ArrayLike, label: str = "") -> Mark:
     """A picture: grey (height, width) or colour (height, width, 3), values in [0, 1]."""
-    return Mark("image", "measured", z=_array(pixels), label=label)
+    return Mark("image", "measured", z=_array("pixels", pixels), label=label)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
+from ..core import arguments
 from .check import Check
 
 Kind = Literal["theorem", "experiment"]
@@ -23,6 +24,13 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
 
+def all_checks(name: str, given: Sequence[Check]) -> Sequence[Check]:
+    """Return a sequence of checks, and refuse anything else."""
+    if not isinstance(given, Sequence) or not all(isinstance(check, Check) for check in given):
+        raise ValueError(f"{name} must be a sequence of checks; got {arguments.shown(given)}")
+    return given
+
+
 def judge(checks: Sequence[Check], printed: Sequence[Check] = (), kind: Kind = "experiment") -> Verdict:
     """Read the verdict off the checks.
 
@@ -30,6 +38,8 @@ def judge(checks: Sequence[Check], printed: Sequence[Check] = (), kind: Kind = "
     none failed but one is void, the run could not answer: *undecided*. If all passed and one of the statement as
     printed failed, it *holds, corrected*.
     """
+    arguments.one_of("kind", kind, ("theorem", "experiment"))
+    checks, printed = all_checks("checks", checks), all_checks("printed", printed)
     if any(check.failed for check in checks):
         return Verdict.FAILS if kind == "theorem" else Verdict.DIFFERS
     if any(check.void for check in (*checks, *printed)):
@@ -45,8 +55,10 @@ def pool(verdicts: Sequence[Verdict], kind: Kind = "experiment") -> tuple[Verdic
     One seed in which a theorem fails is a counter-example, and decides. Otherwise the verdict of more than half of the
     seeds stands; where no verdict has that many, the seeds leave the statement undecided.
     """
-    if not verdicts:
-        raise ValueError("verdicts must hold at least one verdict; got none")
+    words = isinstance(verdicts, Sequence) and all(isinstance(verdict, Verdict) for verdict in verdicts)
+    if not words or not verdicts:
+        raise ValueError(f"verdicts must hold at least one verdict; got {arguments.shown(verdicts)}")
+    arguments.one_of("kind", kind, ("theorem", "experiment"))
     if kind == "theorem" and Verdict.FAILS in verdicts:
         return Verdict.FAILS, verdicts.count(Verdict.FAILS)
     most = max(dict.fromkeys(verdicts), key=verdicts.count)
@@ -57,6 +69,7 @@ def pool(verdicts: Sequence[Verdict], kind: Kind = "experiment") -> tuple[Verdic
 
 def reason(checks: Sequence[Check], printed: Sequence[Check] = ()) -> str:
     """Name the numbers that decided."""
+    checks, printed = all_checks("checks", checks), all_checks("printed", printed)
     failed = [check for check in checks if check.failed]
     if failed:
         return "; ".join(map(str, failed))

@@ -170,7 +170,7 @@ def engine(given: Any, workers: int | None = None, *, whole_device: bool = False
         workers: How many processes or tasks at a time (default: one for each GPU or core, or dask's own number).
         whole_device: Whether one task fills a device: then one process for each GPU, or this process alone.
     """
-    if given == "local":
+    if isinstance(given, str) and given == "local":
         gpus = len(list(Path("/dev").glob("nvidia[0-9]*")))
         count = workers or (max(1, gpus) if whole_device or gpus else cores())
         here = workers is None and whole_device and gpus <= 1

@@ -173,9 +173,12 @@ def _values(name: str, given: Any) -> list[Value]:
 
 
 def _groups(zip: Any, rows: Mapping[str, list[Value]]) -> list[tuple[str, ...]]:
+    if not isinstance(zip, Sequence) or not all(isinstance(group, Sequence) for group in zip):
+        raise ValueError(f"zip must be groups of names of the grid; got {zip!r}")
     groups = [tuple(zip)] if zip and all(isinstance(name, str) for name in zip) else [tuple(group) for group in zip]
     seen = [name for group in groups for name in group]
-    if len(set(seen)) < len(seen) or any(name not in rows for name in seen) or any(len(g) < 2 for g in groups):
+    unknown = [name for name in seen if not isinstance(name, str) or name not in rows]
+    if unknown or len(set(seen)) < len(seen) or any(len(group) < 2 for group in groups):
         raise ValueError(f"zip must be groups of at least two names of the grid, each name once; got {zip!r}")
     for group in groups:
         lengths = [len(rows[name]) for name in group]

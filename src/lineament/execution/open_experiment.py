@@ -300,6 +300,14 @@ def experiment(train: Callable[..., "Run"], model: Any, problem: Any, start: Any
     unknown = [name for name in arguments if name not in inspect.signature(train).parameters]
     if unknown:
         raise ValueError(f"arguments must be those of {train.__name__}; it does not take {', '.join(unknown)}")
+    from lineament.core.arguments import shown
+    from lineament.core.ensembles import Ensemble
+    from lineament.core.model import AbstractModel
+    from lineament.problems.base import AbstractProblem
+
+    for name, part, kinds in (("model", model, AbstractModel), ("problem", problem, AbstractProblem | Ensemble)):
+        if not callable(part) and not isinstance(part, kinds):
+            raise ValueError(f"{name} must be a {name} of lineament, or a function that makes one; got {shown(part)}")
     return Open(train, {"model": model, "problem": problem, "start": start}, arguments)
 
 

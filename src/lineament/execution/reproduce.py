@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lineament.claims.claim import Claim
 from lineament.claims.registry import find
 from lineament.claims.sizes import SIZES, Size, Sized
+from lineament.core import arguments
 from lineament.evidence import Evidence, Verdict
 
 from .environment import environment
@@ -51,8 +52,10 @@ def reproduce(claim: Claim | str, size: Size = "quick", seed: int = 0) -> Result
     """
     import jax
 
-    if size not in SIZES:
-        raise ValueError(f"size must be one of {', '.join(map(repr, SIZES))}; got {size!r}")
+    arguments.one_of("size", size, SIZES)
+    seed = arguments.count("seed", seed, 0)
+    if not isinstance(claim, Claim | str):
+        raise ValueError(f"claim must be a claim, its id or its place; got {arguments.shown(claim)}")
     if not jax.config.read("jax_enable_x64"):
         raise RuntimeError(
             'claims compare numbers with theory in float64; call jax.config.update("jax_enable_x64", True) first'

@@ -67,8 +67,12 @@ class Shelf:
     @property
     def grid(self) -> Grid:
         """The grid that was swept last."""
-        axes = json.loads((self.folder / "grid.json").read_text(encoding="utf-8"))["axes"]
-        return Grid(tuple(Axis(tuple(a["names"]), tuple(tuple(map(from_json, r)) for r in a["rows"])) for a in axes))
+        path = self.folder / "grid.json"
+        try:
+            axes = json.loads(path.read_text(encoding="utf-8"))["axes"]
+            return Grid(tuple(Axis((*a["names"],), tuple((*map(from_json, r),) for r in a["rows"])) for a in axes))
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is damaged ({error}): the same sweep writes it anew") from error
 
     def write(self, rows: Iterable[tuple[Row, Variables]]) -> list[str]:
         """Store points; they are there, all of a layout at once, when this returns. Returns the names of the parts."""

@@ -31,7 +31,7 @@ def read(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from error
     if unknown := [name for name in given if name not in KNOWN]:
         raise ValueError(f"{path} must have only {', '.join(KNOWN)}; got {', '.join(unknown)}")

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lineament.core import arguments
 from lineament.evidence import Check, Figure, Verdict
 
 from . import encoding, files
@@ -102,11 +103,14 @@ def record(result: Result) -> Stored:
 
 
 def save(result: Result | Stored, folder: str | Path) -> Path:
-    """Write a result to `<folder>/<id>.<size>.<seed>.json`, whole or not at all."""
+    """Write a result to `<folder>/<id>.<size>.<seed>.json`, whole or not at all; the folder is made if need be."""
+    if not isinstance(result, Result | Stored):
+        raise ValueError(f"result must be what reproduce returned, or stored evidence; got {arguments.shown(result)}")
     stored = record(result) if isinstance(result, Result) else result
     fields = {"schema": SCHEMA, **{name: encode(getattr(stored, name)) for name in Stored.__dataclass_fields__}}
     # One line for each field: readable, and no line for each entry of an array.
     lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in fields.items()]
+    arguments.path("folder", folder).mkdir(parents=True, exist_ok=True)
     return files.write(path_of(folder, stored.id, stored.size, stored.seed), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
@@ -122,7 +126,7 @@ def load(path: str | Path) -> Stored:
         ValueError: If the file is not evidence that this version can read, or its name is not that of its content;
             the message names it and the cause.
     """
-    path = Path(path)
+    path = arguments.path("path", path)
     try:
         stored = _from_fields(_read(path))
         if path_of(path.parent, stored.id, stored.size, stored.seed) != path:
@@ -166,7 +170,7 @@ def _from_fields(fields: dict[str, Any]) -> Stored:
 def load_folder(folder: str | Path) -> tuple[list[Stored], list[str]]:
     """Read all evidence in a folder and below it; what cannot be read is told in the second list."""
     records, problems = [], []
-    for path in sorted(Path(folder).rglob("*.json")):
+    for path in sorted(arguments.path("folder", folder).rglob("*.json")):
         if FILE_NAME.fullmatch(path.name):
             try:
                 records.append(load(path))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lineament.core import arguments
+
 from . import sources
 from .grid import Point, plain_value
 from .parts import STATES, Row
@@ -58,9 +60,9 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = arguments.path("folder", folder)
         if not self.folder.is_dir():
-            raise ValueError(f"store must be the path of a folder that a sweep made; got {str(folder)!r}")
+            raise ValueError(f"folder must be the path of a folder that a sweep made; got {str(folder)!r}")
 
     def __repr__(self) -> str:
         """The folder and the names of its experiments; how many points each holds is not read for this."""
@@ -74,7 +76,7 @@ class Store:
             shelf = Shelf(path.parent)
             try:
                 found.append((path.stat().st_mtime_ns, shelf, shelf.about))
-            except (OSError, TypeError, ValueError):
+            except (OSError, TypeError, ValueError, RecursionError):
                 continue
         return [(shelf, about) for _, shelf, about in sorted(found, key=lambda one: -one[0])]
 
@@ -102,6 +104,8 @@ class Store:
         """Stored points with an address that begins so, or with these values; those begun last first."""
         if isinstance(point, str) and len(point) < SHORTEST:
             raise ValueError(f"point must be at least {SHORTEST} letters of an address, or name=value; got {point!r}")
+        if not isinstance(point, str | Mapping):
+            raise ValueError(f"point must be an address, or values by name; got {arguments.shown(point)}")
         wanted: Point | None = None if isinstance(point, str) else {n: plain_value(n, v) for n, v in point.items()}
         found: dict[str, Found] = {}
         for shelf, about in self.shelves():
@@ -126,7 +130,7 @@ class Store:
         """
         found = self.find(point)
         if not found:
-            return f"no stored point is {point}; `lineament runs {self.folder}` lists them"
+            return f"no stored point is {arguments.shown(point)}; `lineament runs {self.folder}` lists them"
         if isinstance(point, str) and len(found) == 1:  # by its address: compare with the same point run elsewhere
             found += [o for o in self.find(found[0].row.point) if o.address != found[0].address]
         newest, *older = found
@@ -146,7 +150,7 @@ class Store:
 
     def compare(self, one: str, other: str) -> str:
         """Say how two points differ: in their settings, and in what they gave."""
-        (a, b) = (self._one(one), self._one(other))
+        a, b = self._one("one", one), self._one("other", other)
         lines = [f"{f.address[:12]}  {f.about.name}  {_words(f.row.point)}  {_state(f.row)}" for f in (a, b)]
         settings = [
             f"{name}: {a.row.point.get(name)} → {b.row.point.get(name)}"
@@ -170,17 +174,23 @@ class Store:
         if len(whole) == 1:
             shutil.rmtree(whole[0][0].folder)
             return f"the experiment {whole[0][1].name} ({whole[0][1].address[:12]}) with all its points"
-        found = self._one(name)
+        found = self._one("name", name)
         found.shelf.drop(lambda row: row.point == found.row.point)
         return f"the point {found.address[:12]} ({_words(found.row.point)}) of {found.about.name}"
 
-    def _one(self, name: str) -> Found:
+    def _one(self, argument: str, name: str) -> Found:
+        if not isinstance(name, str) or len(name) < SHORTEST:
+            raise ValueError(
+                f"{argument} must be at least {SHORTEST} letters of an address; got {arguments.shown(name)}"
+            )
         found = self.find(name)
         if len(found) != 1:
-            raise ValueError(f"point must begin one address; {name!r} begins {len(found)}")
+            raise ValueError(f"{argument} must begin the address of one point; {name!r} begins {len(found)}")
         return found[0]
 
     def _shelf(self, name: str | None) -> tuple[Shelf, About]:
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"experiment must be a name or an address; got {arguments.shown(name)}")
         shelves = self.shelves()
         for shelf, about in shelves:
             if name is None or about.name == name or (len(name) >= SHORTEST and about.address.startswith(name)):

@@ -1,12 +1,13 @@
 """Sweeps: an experiment at every point of a grid, stored as it goes, on one machine or many."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from lineament.core import arguments
 
 from . import engines, points, worker
 from .experiments import Dependence, name_of
@@ -74,8 +75,7 @@ def prepare(
         raise ValueError(
             f"experiment must be a function of the grid's names, or an open experiment; got {experiment!r}"
         )
-    if not isinstance(store, str | os.PathLike):
-        raise ValueError(f"store must be the path of a folder; got {store!r}")
+    folder = arguments.path("store", store)
     made = make_grid(grid, zip, where)
     if isinstance(experiment, Open):
         experiment.check(made.names)
@@ -84,7 +84,7 @@ def prepare(
         if unused := _unused(experiment, made.names):
             raise ValueError(f"experiment must take every name of the grid; it does not take {', '.join(unused)}")
     found, modules, packages = points.depends(experiment)
-    return Sweep(experiment, made, Path(store), found, modules, packages)
+    return Sweep(experiment, made, folder, found, modules, packages)
 
 
 def sweep(
@@ -132,6 +132,8 @@ def sweep(
         The table, with the grid's names as coordinates; `status`, `reason` and `seconds` say how each point ended.
     """
     made = prepare(experiment, grid, store, zip, where)
+    arguments.count("workers", 1 if workers is None else workers)
+    retry, progress = arguments.truth("retry", retry), arguments.truth("progress", progress)
     with ExitStack() as stack:
         on: engines.Engine | None = None
         if isinstance(engine, str) and engine == "local":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import arguments
 from ..evidence import Check, Verdict, at_most, judge
 from . import paths, words
 from .components import HALF
@@ -132,6 +133,7 @@ def train(forecast: Forecast) -> Comparison:
     from lineament.problems import regression_from_moments
     from lineament.train import descend
 
+    arguments.instance("forecast", forecast, Forecast)
     if forecast.steps > MOST_TRAINED:
         raise ValueError(
             f"steps must be at most {MOST_TRAINED} to be trained; got {forecast.steps}: give fewer steps, or a larger "

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from .words import count, percent
 
 if TYPE_CHECKING:
@@ -123,6 +125,7 @@ class LearningCurve:
 
     def miss(self, method: Method | Literal["unchanged"]) -> float:
         """How far off forecasts were in the trials, as a root mean square of the error's logarithm."""
+        arguments.one_of("method", method, Trial._fields[3:])
         return miss(self.trials, method)
 
     @property

@@ -108,7 +108,9 @@ def forecast_table(
     seed: int = 0,
 ) -> Forecast:
     """The forecast for a table that is read in pieces, in one pass; arguments as in :func:`forecast`."""
+    arguments.instance("table", table, tables.Table)
     asked = _settings(depth, start_scale, step_size, steps, seed)
+    whiten = arguments.truth("whiten", whiten)
     if classes is None:
         classes = table.classes
     moments = gather(

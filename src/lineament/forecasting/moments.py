@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
 from lineament.data.columns import natural
 from lineament.data.labels import canonical, printable
 
@@ -147,10 +148,24 @@ def gather(
     Raises:
         ValueError: if a value is infinite, if fewer than two rows are complete, or if no feature or no target varies.
     """
-    rng = np.random.default_rng(seed)
+    if classes is not None:
+        arguments.truth("classes", classes)
+    standardise = arguments.truth("standardise", standardise)
+    scale_target = arguments.truth("scale_target", scale_target)
+    rng = np.random.default_rng(arguments.count("seed", seed, 0))
+    features, targets = arguments.words("features", features), arguments.words("targets", targets)
     p = len(features)
     sums = _Sums(p, np.zeros(p), np.zeros((p, p)), np.empty((0, p)))
-    for X, y in chunks:
+    if not isinstance(chunks, Iterable) or hasattr(chunks, "shape"):
+        raise ValueError(f"chunks must be pairs of features and targets; got {arguments.shown(chunks)}")
+    for pair in chunks:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(x, np.ndarray) for x in pair):
+            raise ValueError(f"chunks must be pairs of arrays, features and targets; got {arguments.shown(pair)}")
+        X, y = pair
+        if np.shape(X)[1:] != (p,):
+            raise ValueError(
+                f"chunks must hold rows of {p} columns, one for each of features; got shape {np.shape(X)}"
+            )
         if classes is None:
             classes = y.dtype.kind not in "iuf"
         _add(sums, np.asarray(X, np.float64), y, features, targets, classes, rng)

@@ -137,17 +137,21 @@ def forecast_network_table(
     `own` linearises a network of another framework, called with rows and settings.
     """
     arguments.one_of("optimiser", optimiser, ("sgd", "momentum"))
-    begins: Start = start or ("balanced" if network == "linear" else "he")
+    begins: Start = start if start is not None else ("balanced" if network == "linear" else "he")
     arguments.one_of("start", begins, STARTS)
     if begins == "balanced" and network != "linear":
         raise ValueError("start must be 'he', 'glorot' or 'torch' for a network that is not linear; got 'balanced'")
     width = arguments.count("width", width, most=MOST_WIDTH)
+    depth = arguments.count("depth", depth)
+    start_scale = arguments.number("start_scale", start_scale, above=0)
     share = arguments.number("test_share", test_share, above=0, below=1)
     seed = arguments.count("seed", seed, 0)
     rows = read_rows(
         table, classes=classes, scale_target=scale_target, test_share=share, seed=seed,
         most=arguments.count("most_rows", most_rows, 4),
     )  # fmt: skip
+    if loss is not None:
+        arguments.one_of("loss", loss, ("square", "cross-entropy"))
     if loss is None:
         loss = "cross-entropy" if rows.classes else "square"
     if loss == "cross-entropy" and not rows.classes:

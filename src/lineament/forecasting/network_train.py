@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
 from lineament.evidence import Check, Verdict, at_least, at_most, judge
 from lineament.linearisation import DEPARTED, Linearised, losses
 from lineament.linearisation.in_jax import Tangents
@@ -74,6 +75,7 @@ def train_network(forecast: NetworkForecast) -> NetworkComparison:
     """Train the network of a forecast with the optimiser that was asked for, and compare inside the safe region."""
     from lineament.linearisation import safe
 
+    arguments.instance("forecast", forecast, NetworkForecast)
     made = forecast.linearised
     begun = clock.perf_counter()
     here, there = _trained(made) if isinstance(made.network, Tangents) else _stepped(made)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from . import words
 from .moments import Moments
 from .paths import Progress
@@ -142,4 +144,4 @@ class Forecast(Shown):
 
     def step_of(self, time: float) -> float:
         """The number of steps after which a time is reached."""
-        return time / self.step_size
+        return arguments.number("time", time, infinite=True) / self.step_size

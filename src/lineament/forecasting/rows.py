@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
 from lineament.core.words import several
 from lineament.data.columns import natural
 from lineament.data.labels import canonical, printable
@@ -64,6 +65,10 @@ def read_rows(
     Raises:
         ValueError: if fewer than four rows are complete, or nothing varies.
     """
+    arguments.instance("table", table, Table)
+    if classes is not None:
+        arguments.truth("classes", classes)
+    arguments.truth("scale_target", scale_target)
     parts = [(np.asarray(X, np.float64), y) for X, y in table.chunks()]
     X = np.concatenate([part for part, _ in parts])
     y = np.concatenate([part if part.dtype.kind in "iufb" else part.astype(object) for _, part in parts])

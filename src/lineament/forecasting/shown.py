@@ -7,6 +7,8 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from lineament.core import arguments
+
 from . import words
 
 if TYPE_CHECKING:
@@ -72,7 +74,6 @@ class Shown:
 
     def plot(self, which: Literal["learning", "timetable", "spectrum"] = "learning", *, dark: bool = False) -> Figure:
         """Draw one of the figures of the page; a notebook shows it, and `savefig` saves it."""
-        from lineament.core import arguments
         from lineament.report import draw, forecast_figures
 
         figures = forecast_figures.figures(self._made, self._run)
@@ -82,4 +83,4 @@ class Shown:
         """Write the page, one self-contained HTML file; its folder is made if it is missing."""
         from lineament.report import forecast_page
 
-        return forecast_page.write_file(Path(path), self._made, self._run)
+        return forecast_page.write_file(arguments.path("path", path), self._made, self._run)

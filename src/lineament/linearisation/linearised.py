@@ -102,12 +102,14 @@ class Linearised(Shown):
         count = arguments.real("steps", steps, least=0, infinite=self.loss_name == "square")
         if not np.equal(count, np.floor(count)).all():
             raise ValueError("steps must be whole numbers; got fractions of steps")
+        if not count.size:
+            raise ValueError("steps must be at least one; got none")
         here, there = self.solution.outputs(count.ravel())
         return here.reshape(*count.shape, *here.shape[1:]), there.reshape(*count.shape, *there.shape[1:])
 
     def answers(self, step: float) -> np.ndarray:
         """What the network will say on every test point after so many steps: its class, or its outputs."""
-        there = self.outputs(step)[1]
+        there = self.outputs(arguments.number("step", step, infinite=True))[1]
         return np.argmax(there, axis=-1) if self.classes else there
 
     @cached_property

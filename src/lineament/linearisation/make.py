@@ -62,7 +62,7 @@ def make(
         test = None if y_test is None else targets_of("y_test", y_test, len(X_test), k, loss)[0]
     elif y_test is not None:
         raise ValueError("y_test must be left out without X_test; got targets of test points")
-    kind: Kernel = kernel or ("all" if k == 1 or n * k <= MOST_ROWS else "mean")
+    kind: Kernel = kernel if kernel is not None else ("all" if k == 1 or n * k <= MOST_ROWS else "mean")
     arguments.one_of("kernel", kind, ("all", "mean"))
     K, cross = _kernels(network, X, X_test, "mean" if k == 1 else kind, progress)
     most = linearised.largest_step(K, mu, rho + n * decay)
@@ -87,7 +87,7 @@ def _origin(network: AbstractTangents, X: Any, X_test: Any, start_test: Array) -
 
 def targets_of(name: str, y: Any, n: int, k: int, loss: Loss) -> tuple[Array, bool]:
     """Targets (n, k) of n examples for a network of k outputs, and whether they are classes."""
-    values = np.asarray(y)
+    values = arguments.array(name, y)
     if loss == "cross-entropy" and values.ndim == 1:
         labels = arguments.indices(name, values, n, k)
         if k < 2:

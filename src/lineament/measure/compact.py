@@ -14,6 +14,7 @@ import numpy as np
 from jax.typing import ArrayLike as JaxLike
 from numpy.typing import ArrayLike, DTypeLike
 
+from ..core import arguments, checks
 from ..core.model import AbstractModel
 
 Model = TypeVar("Model", bound=AbstractModel)
@@ -63,8 +64,11 @@ def compact(
     Raises:
         ValueError: If the map is not affine.
     """
-    if inputs < 1 or batch < 1:
-        raise ValueError(f"inputs and batch must be at least 1; got {inputs} and {batch}")
+    arguments.function("map", map)
+    inputs, batch = arguments.count("inputs", inputs), arguments.count("batch", batch)
+    dtype = checks.dtype("dtype", dtype)
+    if components is not None:
+        _refuse_other_components(components)
     if components is not None and components.directions.shape[1] != inputs:
         raise ValueError(f"components must be of {inputs} inputs; they are of {components.directions.shape[1]}")
     centre = np.zeros(inputs, dtype) if components is None else components.mean.astype(dtype)
@@ -91,7 +95,8 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
         map: The map of a network.
         at: One example, (inputs,).
     """
-    x = jnp.asarray(at)
+    arguments.function("map", map)
+    x = jnp.asarray(at if isinstance(at, jax.Array) else arguments.numeric("at", at))
     if x.ndim != 1 or not jnp.issubdtype(x.dtype, jnp.floating):
         raise ValueError(f"at must be one example, a vector of floating-point numbers; got {x.dtype} {x.shape}")
     value, pull = jax.vjp(lambda example: map(example[None])[0], x)
@@ -114,10 +119,17 @@ def activation_free(model: Model) -> Model:
 
 def principal(weights: ArrayLike, components: Directions) -> np.ndarray:
     """A matrix (outputs, inputs) in principal coordinates, (outputs, components): its columns are w_j."""
-    W = np.asarray(weights)
+    _refuse_other_components(components)
+    W = arguments.numeric("weights", weights)
     if W.ndim != 2 or W.shape[1] != components.directions.shape[1]:
         raise ValueError(f"weights must be (outputs, {components.directions.shape[1]}); got shape {W.shape}")
     return W @ components.directions.T.astype(W.dtype)
+
+
+def _refuse_other_components(components: Directions) -> None:
+    if not all(isinstance(getattr(components, name, None), np.ndarray) for name in ("mean", "directions")):
+        got = arguments.shown(components)
+        raise ValueError(f"components must be principal components, as data.fit makes them; got {got}")
 
 
 def _outputs(map: Callable[[Any], Any], rows: np.ndarray) -> np.ndarray:

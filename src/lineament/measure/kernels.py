@@ -24,7 +24,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.layered import AbstractLayered
 from ..core.model import AbstractModel
 from ..core.precision import full_precision
@@ -62,7 +62,7 @@ def empirical(
         A NumPy array of the shape that `outputs` says; (n, m) where there is one output.
     """
     checks.one_of("outputs", outputs, ("all", "diagonal", "mean"))
-    checks.positive("memory", memory)
+    memory = arguments.number("memory", memory, above=0)
     model, parameters = as_function(model, parameters)
     tapped = isinstance(model, AbstractModel)
     x = _examples("x", x, tapped)
@@ -70,8 +70,14 @@ def empirical(
     if against.shape[1:] != x.shape[1:]:
         raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {against.shape[1:]}")
     leaves = jax.tree.leaves(parameters)
-    if not leaves or not all(jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in leaves):
+    if not leaves or not all(eqx.is_array_like(leaf) and _is_floating(leaf) for leaf in leaves):
         raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
+    if not tapped and not callable(model):
+        raise ValueError(
+            f"model must be a model or a function of parameters and examples; got {arguments.shown(model)}"
+        )
+    if tapped:
+        _refuse_unfit(model, parameters)
     if isinstance(model, AbstractLayered) and model.tap_shapes:
         if x.ndim != 2:
             raise ValueError(f"x must have one row for each example; got shape {x.shape}")
@@ -128,7 +134,7 @@ class _Mapped(eqx.Module):
 
 def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
     """Eigenvalues of a kernel of shape (n, n) or (n, n, k, k), in falling order."""
-    K = np.asarray(kernel, float)
+    K = arguments.numeric("kernel", kernel).astype(float)
     if K.ndim not in (2, 4) or K.shape[0] != K.shape[1] or (K.ndim == 4 and K.shape[2] != K.shape[3]):
         raise ValueError(f"kernel must have shape (n, n) or (n, n, k, k); got {K.shape}")
     if not np.isfinite(K).all():
@@ -304,6 +310,17 @@ class _Layers:
 _Parts = _Layers | _Leaves | _Both
 
 
+def _is_floating(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+
+
+def _refuse_unfit(model: AbstractModel, parameters: Any) -> None:
+    try:
+        model.check(parameters)
+    except ValueError as error:
+        raise ValueError(str(error).replace("start", "parameters", 1)) from None
+
+
 def _value(model: Any, parameters: Any, x: jax.Array) -> jax.Array:
     if not isinstance(model, AbstractModel):
         return model(parameters, x)
@@ -424,7 +441,7 @@ def _on_cpu(x: jax.Array) -> bool:
 
 
 def _examples(name: str, value: ArrayLike, real: bool) -> jax.Array:
-    array = jnp.asarray(value)
+    array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
     if array.ndim == 0 or array.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one example along its first axis; got shape {array.shape}")
     if not real and jnp.issubdtype(array.dtype, jnp.integer):

@@ -27,7 +27,7 @@ RECTIFIERS = ("relu", "leaky_relu", "gelu", "elu")
 
 def activation(name: str) -> Callable[[jax.Array], jax.Array]:
     """The activation of that name; "leaky_relu" has slope 0.01 below zero, "gelu" is the exact form z Φ(z)."""
-    checks.one_of("activation", name, tuple(ACTIVATIONS))
+    checks.one_of("name", name, tuple(ACTIVATIONS))
     return ACTIVATIONS[name]  # type: ignore[index]
 
 

@@ -84,8 +84,8 @@ class Conv(AbstractModel):
     image: Size = eqx.field(static=True, converter=partial(checks.sizes, "image"))
     filters: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "filters"))
     dense: tuple[int, ...] = eqx.field(static=True, converter=partial(checks.sizes, "dense"))
-    kernel: int = eqx.field(static=True, default=5)
-    depth: int = eqx.field(static=True, default=1)
+    kernel: int = eqx.field(static=True, default=5, converter=partial(checks.whole, "kernel"))
+    depth: int = eqx.field(static=True, default=1, converter=partial(checks.whole, "depth"))
 
     def __check_init__(self) -> None:
         if len(self.image) != 3 or any(side % 2 ** len(self.filters) for side in self.image[:2]):
@@ -93,10 +93,8 @@ class Conv(AbstractModel):
                 f"image must be (height, width, channels) with height and width divisible by "
                 f"{2 ** len(self.filters)}, once by 2 for each convolution; got {self.image}"
             )
-        if self.kernel < 1 or self.kernel % 2 == 0:
+        if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd and positive; got {self.kernel}")
-        if self.depth < 1:
-            raise ValueError(f"depth must be at least 1; got {self.depth}")
 
     @property
     def shape(self) -> tuple[int, int]:

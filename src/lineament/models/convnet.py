@@ -1,6 +1,6 @@
 """Convolutional networks as products of patches and matrices, in NTK or standard parameterisation."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from itertools import pairwise
 from math import prod
@@ -10,8 +10,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
-from ..core import checks
-from .activations import Activation, activation
+from ..core import arguments, checks
+from .activations import ACTIVATIONS, Activation, activation
 from .layered import AbstractAffine, Affine, Forward, Parameterisation, Product, drop
 from .patches import Padding, Pooling, convolve, patches, pool
 
@@ -77,9 +77,12 @@ class ConvNet(AbstractAffine):
         dense_dropout: float = 0.0,
     ) -> None:
         self.image, self.filters = checks.sizes("image", image, 3), checks.sizes("filters", filters, 0)
-        self.dense, self.kernels, self.pooled = checks.sizes("dense", dense), kernels, tuple(sorted(set(pooled)))
+        self.dense, self.kernels = checks.sizes("dense", dense), kernels
+        numbered = sorted(pooled) if isinstance(pooled, Set) else pooled
+        self.pooled = tuple(sorted(set(arguments.counts("pooled", numbered, 0))))
         self.pooling, self.padding, self.readout = pooling, padding, readout
-        self.activation, self.parameterisation, self.bias = activation, parameterisation, bias
+        self.activation, self.parameterisation = activation, parameterisation
+        self.bias = arguments.truth("bias", bias)
         self.pooled_dropout = checks.share("pooled_dropout", pooled_dropout)
         self.dense_dropout = checks.share("dense_dropout", dense_dropout)
 
@@ -213,13 +216,22 @@ class ConvNet(AbstractAffine):
 
 
 def _pairs(kernels: Kernels, layers: int) -> tuple[tuple[int, int], ...]:
-    sides = (kernels,) * layers if isinstance(kernels, int) else tuple(kernels)
-    pairs = tuple((side, side) if isinstance(side, int) else tuple(side) for side in sides)
-    if len(pairs) != layers or any(len(pair) != 2 or min(pair) < 1 or pair != tuple(map(int, pair)) for pair in pairs):
+    sides = kernels if isinstance(kernels, list | tuple) else (kernels,) * max(layers, 1)
+    pairs = [tuple(side) if isinstance(side, list | tuple) else (side, side) for side in sides]
+    try:
+        checked = [checks.sizes("kernels", pair, 2) for pair in pairs]
+    except ValueError:
+        checked = []
+    if (
+        (isinstance(kernels, list | tuple) and len(pairs) != layers)
+        or len(checked) != len(pairs)
+        or any(len(pair) != 2 for pair in pairs)
+    ):
         raise ValueError(
-            f"kernels must be a positive size, or {layers} of them, one for each convolution; got {kernels}"
+            f"kernels must be a positive size, or {layers} of them, one for each convolution; got "
+            f"{arguments.shown(kernels)}"
         )
-    return pairs  # type: ignore[return-value]
+    return tuple((height, width) for height, width in checked[:layers])
 
 
 def st_vgg(
@@ -237,17 +249,18 @@ def st_vgg(
         image: Height, width and channels, height and width multiples of 16.
         dropout: Whether the network has dropout.
     """
+    checks.one_of("activation", activation, tuple(ACTIVATIONS))
     return ConvNet(
         image,
         (32, 32, 64, 64, 128, 128, 256, 256),
-        (512, classes),
+        (512, checks.whole("classes", classes)),
         kernels=(3, 3, 3, 3, 3, 3, 2, 2),
         pooled=(1, 3, 5, 7),
         pooling="average" if activation == "linear" else "max",
         activation=activation,
         parameterisation="standard",
         bias=True,
-        pooled_dropout=0.25 if dropout else 0.0,
+        pooled_dropout=0.25 if arguments.truth("dropout", dropout) else 0.0,
         dense_dropout=0.5 if dropout else 0.0,
     )
 
@@ -271,15 +284,16 @@ def vgg19(
         hidden: Widths of the hidden dense layers.
         dropout: Whether hidden dense layers have dropout 0.5, which acts only in training.
     """
+    checks.one_of("activation", activation, tuple(ACTIVATIONS))
     filters = (64,) * 2 + (128,) * 2 + (256,) * 4 + (512,) * 8
     return ConvNet(
         image,
         filters,
-        (*hidden, classes),
+        (*checks.sizes("hidden", hidden, 0), checks.whole("classes", classes)),
         pooled=(1, 3, 7, 11, 15),
         pooling="average" if activation == "linear" else "max",
         activation=activation,
         parameterisation="standard",
         bias=True,
-        dense_dropout=0.5 if dropout else 0.0,
+        dense_dropout=0.5 if arguments.truth("dropout", dropout) else 0.0,
     )

@@ -11,18 +11,16 @@ from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.model import AbstractModel, Parameter
 
 
 def _depth(depth: float) -> float:
     """Whole depths as integers: integer powers are defined for negative weights too."""
-    if not (np.isfinite(depth) and depth >= 1):
-        raise ValueError(f"depth must be a finite number of at least 1; got {depth}")
-    return int(depth) if int(depth) == depth else float(depth)
+    number = arguments.number("depth", depth, least=1)
+    return int(number) if number.is_integer() else number
 
 
 class Diagonal(AbstractModel):
@@ -40,8 +38,8 @@ class Diagonal(AbstractModel):
 
     features: int = eqx.field(static=True, converter=partial(checks.whole, "features"))
     depth: float = eqx.field(static=True, converter=_depth)
-    shared: bool = eqx.field(static=True, default=True)
-    signed: bool = eqx.field(static=True, default=False)
+    shared: bool = eqx.field(static=True, default=True, converter=partial(arguments.truth, "shared"))
+    signed: bool = eqx.field(static=True, default=False, converter=partial(arguments.truth, "signed"))
 
     def __check_init__(self) -> None:
         if not (self.shared or isinstance(self.depth, int)):

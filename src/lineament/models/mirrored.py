@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from ..core import arguments
 from ..core.layered import AbstractLayered
 from ..core.model import AbstractModel
 
@@ -32,6 +33,9 @@ class Mirrored(AbstractLayered):
     """
 
     plain: AbstractModel = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        arguments.instance("plain", self.plain, AbstractModel)
 
     @property
     def shape(self) -> tuple[int, ...]:

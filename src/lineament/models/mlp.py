@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..core import checks
+from ..core import arguments, checks
 from .activations import Activation, activation
 from .chain import AbstractChain, Layers
 from .layered import AbstractAffine, Affine, Forward, Parameterisation, drop
@@ -42,7 +42,8 @@ class MLP(AbstractChain, AbstractAffine):
         dropout: float = 0.0,
     ) -> None:
         self.widths = checks.sizes("widths", widths, 2)
-        self.activation, self.parameterisation, self.bias = activation, parameterisation, bool(bias)
+        self.activation, self.parameterisation = activation, parameterisation
+        self.bias = arguments.truth("bias", bias)
         self.dropout = checks.share("dropout", dropout)
 
     @property

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.model import AbstractModel, Parameter, Rows
 
 Weights: TypeAlias = tuple[Float[Array, "..."], ...]  # (W,) or (W, b)
@@ -31,7 +31,7 @@ class Quadratic(AbstractModel):
     """
 
     inputs: int = eqx.field(static=True, converter=partial(checks.whole, "inputs"))
-    bias: bool = eqx.field(static=True, default=False)
+    bias: bool = eqx.field(static=True, default=False, converter=partial(arguments.truth, "bias"))
 
     @property
     def shape(self) -> tuple[int, int]:

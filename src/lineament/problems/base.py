@@ -12,6 +12,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
+from ..core import checks
 from ..core.model import Map
 
 
@@ -82,7 +83,13 @@ class AbstractProblem(eqx.Module):
 
 def predict(map: Map, X: Float[Array, "n in"]) -> Float[Array, "n out"]:
     """The outputs of a map on the rows of X."""
-    return map(X) if callable(map) else X @ map.T
+    rows = checks.matrix("X", X)
+    if callable(map):
+        return map(rows)
+    W = checks.matrix("map", map)
+    if W.shape[1] != rows.shape[1]:
+        raise ValueError(f"map must be a matrix of {rows.shape[1]} columns, as X has; got shape {W.shape}")
+    return rows @ W.T
 
 
 def as_array(map: Map, shape: tuple[int, ...]) -> Float[Array, "..."]:

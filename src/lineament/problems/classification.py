@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from .base import AbstractProblem, Map, Optimum, predict
 from .minimise import minimise
 
@@ -148,11 +148,12 @@ def exponential(X: ArrayLike, y: ArrayLike) -> Margin:
 
 def cross_entropy(X: ArrayLike, labels: ArrayLike, classes: int | None = None) -> CrossEntropy:
     """Multinomial cross-entropy over the rows of X, labels 0..classes−1."""
-    X, y = checks.columns("X", X), jnp.asarray(labels)
+    X, y = checks.columns("X", X), labels if isinstance(labels, jax.Array) else arguments.numeric("labels", labels)
+    y = jnp.asarray(y)
     if y.ndim != 1 or not jnp.issubdtype(y.dtype, jnp.integer):
         raise ValueError(f"labels must be a vector of integers; got {y.dtype} of shape {y.shape}")
     checks.same_length(X=X, labels=y)
-    classes = int(y.max()) + 1 if classes is None else classes
+    classes = int(y.max()) + 1 if classes is None else checks.whole("classes", classes, 2)
     if int(y.min()) < 0 or int(y.max()) >= classes or classes < 2:
         raise ValueError(
             f"labels must lie in 0..{classes - 1}, two classes at least; got {int(y.min())}..{int(y.max())}"

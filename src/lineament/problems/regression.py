@@ -154,6 +154,7 @@ def lp_regression(X: ArrayLike, Y: ArrayLike, p: int = 4) -> LpRegression:
     """`mean Σ_k |(Wx − y)_k|^p / p` over the rows of X and Y, for an even p ≥ 2."""
     X, Y = checks.columns("X", X), checks.columns("Y", Y)
     checks.same_length(X=X, Y=Y)
-    if p < 2 or p % 2:
+    power = checks.whole("p", p, 2)
+    if power % 2:
         raise ValueError(f"p must be an even integer ≥ 2, so that the loss is analytic; got {p}")
-    return LpRegression(X, Y, int(p))
+    return LpRegression(X, Y, power)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from .base import AbstractProblem, Map, Optimum, as_array
 
 Reduction = Literal["mean", "sum"]
@@ -90,6 +90,13 @@ class Completion(AbstractProblem):
         return Optimum(self.mask * self.values, 0.0)
 
 
+def _pair(shape: tuple[int, int]) -> tuple[int, int]:
+    sides = checks.sizes("shape", shape, 2)
+    if len(sides) != 2:
+        raise ValueError(f"shape must be two positive integers, rows and columns; got {sides}")
+    return sides[0], sides[1]
+
+
 def sensing(A: ArrayLike, y: ArrayLike, reduction: Reduction = "mean") -> Sensing:
     """Find W from `y_k = ⟨A_k, W⟩`: A of shape (m, outputs, inputs), y of shape (m,)."""
     A, y = checks.real_array("A", A, 3), checks.real_array("y", y, 1)
@@ -103,7 +110,9 @@ def completion(
 ) -> Completion:
     """Find a matrix of the given shape from its entries at (rows[k], columns[k]), each observed once."""
     checks.one_of("reduction", reduction, ("mean", "sum"))
-    i, j, a = np.asarray(rows), np.asarray(columns), checks.real_array("values", values, 1)
+    i, j = arguments.numeric("rows", rows), arguments.numeric("columns", columns)
+    a = checks.real_array("values", values, 1)
+    shape = _pair(shape)
     for name, index, count in (("rows", i, shape[0]), ("columns", j, shape[1])):
         if index.shape != a.shape or not np.issubdtype(index.dtype, np.integer):
             raise ValueError(f"{name} must be {a.shape[0]} integers, one per value; got {index.dtype} {index.shape}")

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from .base import AbstractProblem, Map, Optimum, UnknownOptimumError, as_array
 from .sensing import Reduction
 
@@ -48,7 +48,8 @@ def tensor_completion(
 ) -> TensorCompletion:
     """Find a tensor of the given shape from its entries at indices[k] (one row each), each observed once."""
     checks.one_of("reduction", reduction, ("mean", "sum"))
-    index, a = np.asarray(indices), checks.real_array("values", values, 1)
+    index, a = arguments.numeric("indices", indices), checks.real_array("values", values, 1)
+    shape = checks.sizes("shape", shape)
     if index.shape != (a.shape[0], len(shape)) or not np.issubdtype(index.dtype, np.integer):
         raise ValueError(
             f"indices must be integers of shape ({a.shape[0]}, {len(shape)}), a row for each value and a column for "

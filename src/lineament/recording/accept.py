@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
 from .top import Top
 
 Floats = NDArray[np.floating]
@@ -13,7 +14,7 @@ Courses = Mapping[str, ArrayLike]
 
 def steps(value: ArrayLike) -> NDArray[np.float64]:
     """When each record was made: rising numbers (step,)."""
-    array = np.atleast_1d(np.asarray(value, np.float64))
+    array = np.atleast_1d(arguments.numeric("steps", value).astype(np.float64))
     if array.ndim != 1 or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
         raise ValueError(f"steps must be rising finite numbers, one for each record; got {value}")
     return array
@@ -21,7 +22,7 @@ def steps(value: ArrayLike) -> NDArray[np.float64]:
 
 def outputs(name: str, value: ArrayLike, T: int) -> Floats:
     """Outputs (step, example, output) of any framework's real numbers."""
-    array = np.asarray(value)
+    array = arguments.numeric(name, value)
     array = array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
     array = array[..., None] if array.ndim == 2 else array
     if array.ndim != 3 or len(array) != T or 0 in array.shape[1:]:
@@ -41,7 +42,7 @@ def linearised(value: ArrayLike, given: Floats | None, T: int) -> Floats:
 
 def predictions(value: ArrayLike, T: int) -> NDArray[np.int64]:
     """Chosen classes (step, example)."""
-    array = np.asarray(value)
+    array = arguments.array("predictions", value)
     if array.ndim != 2 or len(array) != T or not array.shape[1] or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
             f"predictions must be whole numbers (step, example) with {T} steps; got {array.dtype} {array.shape}"
@@ -68,7 +69,7 @@ def top(value: Top, T: int) -> Top:
 
 def inputs(value: ArrayLike, n: int) -> NDArray:
     """Probe inputs (example, …), of any dtype."""
-    array = np.asarray(value)
+    array = arguments.array("inputs", value)
     if array.ndim < 1 or len(array) != n:
         raise ValueError(f"inputs must hold the {n} probe examples along their first axis; got shape {array.shape}")
     return array
@@ -76,7 +77,8 @@ def inputs(value: ArrayLike, n: int) -> NDArray:
 
 def labels(value: ArrayLike, n: int, given: Floats | None) -> NDArray:
     """Classes (example,) as whole numbers, or targets (example, output) as real ones."""
-    array = np.asarray(value)
+    array = arguments.array("labels", value)
+    array = array if array.dtype == np.bool_ else arguments.numeric("labels", array)
     if array.ndim < 1 or len(array) != n:
         raise ValueError(f"labels must be one per probe example, {n} of them; got shape {array.shape}")
     k = None if given is None else given.shape[2]
@@ -113,21 +115,33 @@ def classes(given: Floats, truth: NDArray | None) -> NDArray[np.int64] | None:
 
 def loss(given: Iterable[float | None] | None, T: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The loss at each record, NaN where there is none, and whether there is one."""
+    if given is not None and (not isinstance(given, Iterable) or getattr(given, "shape", None) == ()):
+        raise ValueError(f"loss must have one entry for each of the {T} steps; got {arguments.shown(given)}")
     values = [None] * T if given is None else list(given)
     if len(values) != T:
         raise ValueError(f"loss must have one entry for each of the {T} steps, None if not known; got {len(values)}")
     known = np.array([value is not None for value in values], bool)
-    return np.array([np.nan if value is None else float(value) for value in values]), known
+    return np.array([np.nan if value is None else _number("loss", value) for value in values]), known
+
+
+def _number(name: str, value: float) -> float:
+    """One number, of any framework, that may be none: a run that diverged is recorded too."""
+    array = arguments.numeric(name, value)
+    if array.size != 1:
+        raise ValueError(f"{name} must be one number at each step; got shape {array.shape}")
+    return float(array.reshape(()))
 
 
 def courses(name: str, given: Courses | None, T: int, ndim: int) -> dict[str, NDArray[np.float64]]:
     """A course for each name."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueError(f"{name} must be a mapping of names to arrays; got {arguments.shown(given)}")
     return {key: course(f"{name}[{key!r}]", value, T, ndim) for key, value in (given or {}).items()}
 
 
 def course(name: str, value: ArrayLike | None, T: int, ndim: int) -> NDArray[np.float64]:
     """One array along the steps; NaN where none is given."""
-    array = np.full(T, np.nan) if value is None else np.asarray(value, np.float64)
+    array = np.full(T, np.nan) if value is None else arguments.numeric(name, value).astype(np.float64)
     if array.ndim != ndim or len(array) != T:
         raise ValueError(f"{name} must have {ndim} dimension(s), the first of {T} steps; got shape {array.shape}")
     return array

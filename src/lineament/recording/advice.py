@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lineament.core import arguments
+
 from .order import _trained, learning_step
 from .phase import linear_phase
 from .ranks import ranks
@@ -32,6 +34,7 @@ class Advice(NamedTuple):
 
 def advice(recording: Recording) -> list[Advice]:
     """What a recording suggests to do, the most urgent first; nothing where it gives no reason."""
+    arguments.instance("recording", recording, Recording)
     trouble = recording.trouble
     if trouble is not None and trouble.place == 0:
         return [Advice("trouble", f"{_capital(str(trouble))}.")]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
 from lineament.data.components import Components, fit
 
 from .recording import Recording
@@ -47,8 +48,8 @@ def pc_bias(recording: Recording, components: int = 10) -> PCBias:
         recording: With outputs and inputs, at least two records.
         components: How many of the first components to look at; all if there are fewer.
     """
-    if components < 1:
-        raise ValueError(f"components must be at least 1; got {components}")
+    arguments.instance("recording", recording, Recording)
+    components = arguments.count("components", components)
     sound = recording.sound
     f = learnt_outputs(sound)
     principal = principal_components(sound)

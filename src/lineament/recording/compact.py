@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from lineament.core import arguments
+
 from .recording import Recording
 from .top import largest
 
@@ -11,8 +13,10 @@ Keep = Literal["outputs", "predictions"] | int
 def accept_keep(keep: Keep) -> Keep:
     """Refuse what is no answer to how much is kept."""
     number = isinstance(keep, int) and not isinstance(keep, bool)
-    if keep not in ("outputs", "predictions") and not (number and keep >= 2):
-        raise ValueError(f"keep must be 'outputs', 'predictions' or a number of outputs, 2 at least; got {keep!r}")
+    if not (isinstance(keep, str) and keep in ("outputs", "predictions")) and not (number and keep >= 2):
+        raise ValueError(
+            f"keep must be 'outputs', 'predictions' or a number of outputs, 2 at least; got {arguments.shown(keep)}"
+        )
     return keep
 
 
@@ -26,6 +30,7 @@ def compact(recording: Recording, keep: Keep) -> Recording:
         recording: With outputs of at least two classes.
         keep: "predictions", or how many of the largest outputs.
     """
+    arguments.instance("recording", recording, Recording)
     keep = accept_keep(keep)
     if keep == "outputs":
         return recording

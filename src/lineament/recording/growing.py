@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from . import store
 from .lock import HeldError, Lock
 from .recording import Recording, join
@@ -30,9 +32,8 @@ class Growing:
             HeldError: If another process writes to the folder.
             UnwritableError: If it cannot be written to.
         """
-        if interval < 1:
-            raise ValueError(f"interval must be at least 1; got {interval}")
-        self.folder = None if path is None else store.prepared(Path(path))
+        interval = arguments.count("interval", interval)
+        self.folder = None if path is None else store.prepared(arguments.path("path", path))
         self._lock = None if self.folder is None else _locked(self.folder)
         self._interval = interval
         self._rows: list[Recording] = []  # not yet written

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
 from lineament.core.versions import version
 
 from .compact import Keep, accept_keep, compact
@@ -32,6 +33,7 @@ class Keeper:
     ) -> None:
         """Open the folder, and go on with what it holds if that is asked for."""
         self._keep: Keep = accept_keep(keep)
+        resume = arguments.truth("resume", resume)
         if linearise and keep != "outputs":
             raise ValueError(f"keep must be 'outputs' with linearise=True, which compares all of them; got {keep!r}")
         self._labels, self._shown, self._linearise = labels, inputs, linearise
@@ -81,10 +83,10 @@ class Keeper:
 
     def _begin(self, step: float) -> float:
         """Check the step of a new record and start the clock."""
-        last = self._growing.last
+        last, step = self._growing.last, arguments.number("step", step, infinite=True)
         if not np.isfinite(step) or (last is not None and step <= last and not self._resumed):
             raise ValueError(
-                f"step must be finite and larger at each call; got {step} after {-np.inf if last is None else last:g}"
+                f"step must be finite and larger at each call; got {step:g} after {-np.inf if last is None else last:g}"
             )
         if last is not None and step <= last:
             self._growing.rewind(step)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from .recorder import Recorder
 
 
@@ -18,8 +20,8 @@ def keras_callback(recorder: Recorder, every: Literal["epoch", "step"] = "epoch"
         recorder: What to record.
         every: "epoch" or "step".
     """
-    if every not in ("epoch", "step"):
-        raise ValueError(f"every must be 'epoch' or 'step'; got {every!r}")
+    arguments.instance("recorder", recorder, Recorder)
+    arguments.one_of("every", every, ("epoch", "step"))
     try:
         keras: Any = importlib.import_module("keras")
     except ModuleNotFoundError as error:

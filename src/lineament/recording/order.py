@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from .recording import Recording
 
 
@@ -13,6 +15,7 @@ def accessibility(recording: Recording) -> NDArray[np.float64]:
     spread over training evenly, as one an epoch is. The paper averages over an ensemble too: take the mean over several
     recordings for that.
     """
+    arguments.instance("recording", recording, Recording)
     from lineament.measure import order  # with JAX, which recording alone does not need
 
     return order.accessibility(_trained(recording).correct[None])
@@ -20,6 +23,7 @@ def accessibility(recording: Recording) -> NDArray[np.float64]:
 
 def learning_step(recording: Recording) -> NDArray[np.float64]:
     """The recorded step from which on each example is classified correctly to the end; NaN if it is not at the end."""
+    arguments.instance("recording", recording, Recording)
     from lineament.measure.critical import critical_pc
 
     trained = _trained(recording)
@@ -30,6 +34,7 @@ def learning_step(recording: Recording) -> NDArray[np.float64]:
 
 def learning_order(recording: Recording) -> NDArray[np.int64]:
     """The examples from the most accessible to the least; among equals, those learnt for good earlier come first."""
+    arguments.instance("recording", recording, Recording)
     last = np.nan_to_num(learning_step(recording), nan=np.inf)
     return np.lexsort((last, -accessibility(recording)))
 

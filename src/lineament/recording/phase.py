@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lineament.core import arguments
+
 from .bias import learnt_outputs, principal_components, unit_coordinates
 from .recording import Recording
 
@@ -24,6 +26,7 @@ def data_linear(recording: Recording) -> tuple[Floats, Floats, int]:
         The change and its linear part, (step, example, output), and how many features the latter has, the constant
         included.
     """
+    arguments.instance("recording", recording, Recording)
     f = learnt_outputs(recording)
     components = principal_components(recording)
     features = components.count + 1
@@ -60,11 +63,16 @@ def linear_phase(
             gap is a share of it, or that of a given twin's outputs. It grows with the length of a run whose outputs
             do not settle, as under cross-entropy.
     """
+    arguments.instance("recording", recording, Recording)
     from lineament.measure import agreement  # with JAX, which recording alone does not need
 
+    threshold = arguments.number("threshold", threshold, above=0)
+    scale = None if scale is None else arguments.number("scale", scale, above=0)
     sound = recording.sound
     if not isinstance(against, str):
-        twin = np.asarray(against, np.float64)
+        twin = arguments.real("against", against)
+        if twin.ndim not in (2, 3):
+            raise ValueError(f"against must be outputs (step, example[, output]); got shape {twin.shape}")
         twin = (twin[..., None] if twin.ndim == 2 else twin)[: len(sound)]
         if sound.outputs is None:
             raise ValueError("outputs must have been recorded to compare them with a twin's")

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from .recording import Recording
 
 
@@ -21,6 +23,7 @@ class Ranks(NamedTuple):
 
 def ranks(recording: Recording) -> dict[str, Ranks]:
     """The ranks of each layer at every record before any trouble."""
+    arguments.instance("recording", recording, Recording)
     return {name: _ranks(spectrum) for name, spectrum in recording.sound.spectra.items()}
 
 

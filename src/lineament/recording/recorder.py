@@ -1,11 +1,13 @@
 """Record a network of any framework while any loop trains it: JAX with equinox or flax, Keras, or arrays of outputs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lineament.core import arguments
 
 from .compact import Keep
 from .keeper import Keeper
@@ -56,11 +58,10 @@ class Recorder(Keeper):
             keep: How much of the outputs is kept: all "outputs", "predictions" alone, or a number of the largest ones.
             keep_inputs: Whether to keep the probe inputs, once, to show them.
         """
-        if batch < 1:
-            raise ValueError(f"batch must be at least 1; got {batch}")
-        self._inputs = None if probe_inputs is None else np.asarray(probe_inputs)
-        labels = None if probe_labels is None else np.asarray(probe_labels)
-        self._batch, self._layers = batch, None if layers is None else tuple(layers)
+        batch, keep_inputs = arguments.count("batch", batch), arguments.truth("keep_inputs", keep_inputs)
+        self._inputs = None if probe_inputs is None else arguments.array("probe_inputs", probe_inputs)
+        labels = None if probe_labels is None else arguments.numeric("probe_labels", probe_labels)
+        self._batch, self._layers = batch, _names(layers)
         real = self._inputs is not None and np.issubdtype(self._inputs.dtype, np.floating)
         shown = self._inputs if keep_inputs and real else None
         super().__init__(labels, shown, path=path, interval=interval, resume=resume, keep=keep)
@@ -92,7 +93,7 @@ class Recorder(Keeper):
             begun,
             step,
             outputs,
-            loss=[None if loss is None else float(np.asarray(loss))],
+            loss=[loss],
             spectra={name: s[None] for name, s in singular_values(held, self._layers, outputs_first=first).items()},
             gradients={name: [float(np.linalg.norm(g))] for name, g in named(gradients).items()},
             about={"model": type(model).__name__},
@@ -119,6 +120,12 @@ class Recorder(Keeper):
             ask = lambda x: function(moving, x)  # noqa: E731
         pieces = range(0, len(self._inputs), self._batch)
         return np.concatenate([_rows(ask(self._inputs[i : i + self._batch])) for i in pieces]), parameters
+
+
+def _names(layers: Iterable[str] | None) -> tuple[str, ...] | None:
+    return (
+        None if layers is None else arguments.words("layers", list(layers) if isinstance(layers, Iterator) else layers)
+    )
 
 
 def singular_values(

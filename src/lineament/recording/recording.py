@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import arguments
 from ..core.words import several
 from . import accept
 from .accept import Courses, Floats
@@ -106,6 +107,8 @@ class Recording:
         self.gradients = accept.courses("gradients", gradients, T, 1)
         self.seconds = accept.course("seconds", seconds, T, 1)
         self.between = accept.course("between", between, T, 1)
+        if about is not None and not isinstance(about, Mapping):
+            raise ValueError(f"about must be a mapping of names to texts; got {arguments.shown(about)}")
         self.about = dict(about or {})
 
     def __len__(self) -> int:
@@ -185,14 +188,14 @@ class Recording:
         """Write everything to one `.npz` file, which is whole or absent whatever happens."""
         from . import store
 
-        return store.write(Path(path), self)
+        return store.write(arguments.path("path", path), self)
 
     @staticmethod
     def load(path: str | Path) -> "Recording":
         """Read what `save` wrote, or the folder that a recorder fills while it runs."""
         from . import store
 
-        return store.read(Path(path))
+        return store.read(arguments.path("path", path))
 
     def _rebuilt(self, change: Callable[[NDArray], NDArray]) -> "Recording":
         def change_all(courses: Mapping[str, NDArray]) -> dict[str, NDArray]:
@@ -234,9 +237,9 @@ def join(parts: Iterable[Recording]) -> Recording:
 
     Layers that some stretches lack, or that have fewer singular values there, are filled with NaN.
     """
-    stretches = list(parts)
-    if not stretches:
-        raise ValueError("parts must hold at least one recording")
+    stretches = list(parts) if isinstance(parts, Iterable) and not hasattr(parts, "shape") else []
+    if not stretches or not all(isinstance(part, Recording) for part in stretches):
+        raise ValueError(f"parts must hold at least one recording, and nothing else; got {arguments.shown(parts)}")
     first = stretches[0]
     for part in stretches[1:]:
         _refuse_another_shape(first, part)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from .order import _trained
 from .recording import Recording
 
@@ -33,6 +35,7 @@ def estimates(recording: Recording) -> Estimates:
     Args:
         recording: With outputs and real targets, of two examples at least.
     """
+    arguments.instance("recording", recording, Recording)
     trained = _trained(recording)
     if trained.outputs is None or trained.labels is None or trained.predictions is not None or trained.examples < 2:
         raise ValueError(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lineament.core import arguments
+
 from .order import _trained, accessibility, learning_step
 from .recording import Recording
 from .regression import estimates
@@ -24,6 +26,7 @@ def mean_margin(recording: Recording) -> NDArray[np.float64]:
     Returns:
         One number for each example.
     """
+    arguments.instance("recording", recording, Recording)
     trained = _trained(recording)
     if trained.labels is None or trained.predictions is None or trained._only_chosen:
         raise ValueError("recording must hold outputs, and classes as labels, to have margins; got one without")
@@ -52,6 +55,7 @@ def forgetting_events(recording: Recording) -> NDArray[np.int64]:
 
     An example that was never right has forgotten nothing; `learning_step` tells these apart.
     """
+    arguments.instance("recording", recording, Recording)
     correct = recording.sound.correct
     return np.sum(correct[:-1] & ~correct[1:], axis=0)
 
@@ -62,6 +66,7 @@ def probabilities(recording: Recording) -> NDArray[np.float64]:
     Averaged over training they are less sure of what was learnt by heart than those of the last record. One output is
     the logarithm of the odds of class 1. Records of training count, not those at step 0.
     """
+    arguments.instance("recording", recording, Recording)
     from scipy.special import expit, softmax
 
     trained = _trained(recording)
@@ -88,6 +93,7 @@ def to_frame(recording: Recording) -> "pd.DataFrame":
     accessibility, or of how near the estimate is to ½. `is_label_issue` says whether another class was ahead on average.
     Names are those of cleanlab's tables, so that what reads those reads this.
     """
+    arguments.instance("recording", recording, Recording)
     import pandas as pd
 
     sound = recording.sound

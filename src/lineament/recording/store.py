@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 import warnings
+import zlib
 from collections.abc import Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
@@ -17,6 +18,11 @@ from .recording import Recording, join
 from .top import Top
 
 FORMAT = 1
+# What NumPy, zip and JSON raise over files that were cut, changed, or hold something else.
+DAMAGED = (
+    OSError, BadZipFile, zlib.error, KeyError, ValueError, TypeError, AttributeError, IndexError, EOFError, MemoryError,
+    RuntimeError,
+)  # fmt: skip
 _COURSES = ("spectra", "unbalancedness", "gradients")
 _ARRAYS = (
     "steps",
@@ -197,5 +203,5 @@ def read_file(path: Path) -> Recording:
         if "top.classes" in arrays:
             courses["top"] = Top(*(arrays.pop(f"top.{part}", None) for part in Top._fields))  # type: ignore[arg-type]
         return Recording(loss=[x if known else None for x, known in losses], about=about, **courses, **arrays)
-    except (OSError, BadZipFile, KeyError, ValueError, EOFError, TypeError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{str(path)!r} is no recording that can be read: {error}") from error

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lineament.core import arguments
 from lineament.evidence.figure import Figure, Panel
 from lineament.execution import files
 
@@ -35,7 +36,7 @@ def draw(figure: Figure, *, dark: bool = False) -> "Picture":
 
     if not figure.panels:
         raise ValueError("figure.panels is empty; a figure needs at least one panel to draw")
-    theme = style.DARK if dark else style.LIGHT
+    theme = style.DARK if arguments.truth("dark", dark) else style.LIGHT
     columns = max(1, min(figure.columns, len(figure.panels)))
     rows = -(-len(figure.panels) // columns)
     width = PANEL_WIDTHS.get(columns, NARROWEST)

@@ -6,6 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from lineament import recording as rec
+from lineament.core import arguments
 from lineament.execution import files
 from lineament.recording import Recording
 
@@ -48,13 +49,16 @@ def write(recording: Recording, path: str | Path, *, refresh: int | None = None)
     Returns:
         The path of the page.
     """
-    path = Path(path)
+    path = arguments.path("path", path)
     files.writable(path.parent)
     return files.write(path, page(recording, refresh=refresh))
 
 
 def page(recording: Recording, *, refresh: int | None = None) -> str:
     """The page as text."""
+    arguments.instance("recording", recording, Recording)
+    if refresh is not None:
+        arguments.count("refresh", refresh)
     trouble = recording.trouble
     lost = trouble is not None and trouble.place == 0
     figures, missing = ({}, []) if lost else recording_figures.figures(recording)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from ..core import arguments
 from ..core.keys import AnyKey
 from ..models.mirrored import Mirrored, Pair
 from .fit import refuse
@@ -23,5 +24,5 @@ def mirrored(model: Mirrored, key: AnyKey, start: Callable[..., Any], **options:
     """
     if not isinstance(model, Mirrored):
         refuse("mirrored", "a Mirrored network", model)
-    parameters = start(model.plain, key, **options)
+    parameters = arguments.function("start", start)(model.plain, key, **options)
     return Pair(parameters, parameters)

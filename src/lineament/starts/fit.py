@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from ..core.model import AbstractModel
+from ..core.model import AbstractModel, require_model
 from ..models.chain import AbstractChain
 from ..models.layered import AbstractAffine
 from ..models.mirrored import Mirrored
@@ -21,6 +21,7 @@ def is_ntk(model: AbstractModel) -> bool:
 
 def require_standard(start: str, model: AbstractModel) -> None:
     """Refuse the NTK parameterisation, whose weights start standard normal."""
+    require_model(model)
     if is_ntk(model):
         refuse(start, "in standard parameterisation (in the NTK one, take starts.gaussian with deviation=1)", model)
 

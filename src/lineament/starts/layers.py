@@ -44,7 +44,8 @@ def balanced(
     W = orthonormal(keys[0], *chain.shape) if map is None else checks.real_array("map", map, 2)
     if W.shape != chain.shape:
         raise ValueError(f"map must have the model's shape {chain.shape}; got {W.shape}")
-    U, values, Vt = jnp.linalg.svd(jnp.asarray(start_scale, W.dtype) * W, full_matrices=False)
+    scale = checks.real_array("start_scale", start_scale, 0).astype(W.dtype)
+    U, values, Vt = jnp.linalg.svd(scale * W, full_matrices=False)
     r = min(*chain.widths, values.shape[0])
     _refuse_narrow(chain, values, r)
     # The N-th root of rounding noise is no noise: 1e-16 becomes 2e-3 at depth 6.
@@ -117,7 +118,7 @@ def shaped(model: AbstractModel, key: AnyKey, start_scale: float | ArrayLike, sh
             "model must have two layers and at least as many hidden units as inputs for starts.shaped; "
             f"got widths {chain.widths}"
         )
-    checks.positive("start_scale", start_scale)
+    checks.scale("start_scale", start_scale)
     outputs, inputs = chain.shape
     key_frame, key_directions = jax.random.split(as_key(key))
     root = jnp.eye(inputs) if shape is None else _root_of_shape(key_directions, shape, inputs)
@@ -127,7 +128,7 @@ def shaped(model: AbstractModel, key: AnyKey, start_scale: float | ArrayLike, sh
 
 def _root_of_shape(key: jax.Array, shape: ArrayLike, inputs: int) -> Float[Array, "in in"]:
     """Any R with RᵀR = shape; the frame of hidden units before it is random."""
-    given = jnp.asarray(shape)
+    given = checks.floating("shape", shape)
     if given.shape not in ((inputs,), (inputs, inputs)):
         raise ValueError(f"shape must be ({inputs},) or ({inputs}, {inputs}) for {inputs} inputs; got {given.shape}")
     given = checks.real_array("shape", given, given.ndim)

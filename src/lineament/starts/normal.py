@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.keys import AnyKey, as_key
-from ..core.model import AbstractModel, Parameter
+from ..core.model import AbstractModel, Parameter, require_model
 from .fit import require_chain, require_standard
 
 Distribution = Literal["uniform", "normal"]
@@ -39,6 +39,7 @@ def gaussian(
         variances: The variance of each layer's weights, first layer first.
         dtype: Of the parameters; JAX's default unless given.
     """
+    require_model(model)
     given = {"start_scale": start_scale, "deviation": deviation, "variances": variances}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
@@ -50,11 +51,11 @@ def gaussian(
         checks.positive("variances", variances)
         return _draw(model, key, [jnp.sqrt(jnp.asarray(variance)) for variance in variances], dtype)
     if deviation is not None:
-        checks.positive("deviation", deviation)
+        checks.scale("deviation", deviation)
         return _draw(model, key, [jnp.asarray(deviation)] * len(_weights(model)), dtype)
     assert start_scale is not None
     chain = require_chain("gaussian with start_scale", model)
-    checks.positive("start_scale", start_scale)
+    checks.scale("start_scale", start_scale)
     root = jnp.asarray(start_scale) ** (1 / chain.depth)
     return _draw(model, key, [root / weight.fan_in**0.5 for weight in _weights(model)], dtype)
 
@@ -102,7 +103,7 @@ def _draw(
     drawn: Callable[[Parameter], bool] = _is_weight,
 ) -> Any:
     """Parameters whose drawn arrays have the given standard deviations, in the order of the layout; others are zero."""
-    dtype = jnp.zeros(()).dtype if dtype is None else jnp.dtype(dtype)
+    dtype = jnp.zeros(()).dtype if dtype is None else checks.dtype("dtype", dtype)
     leaves, structure = jax.tree.flatten(model.layout())
     chosen = [leaf for leaf in leaves if drawn(leaf)]
     # One draw, cut into layers: a generator per layer would take several times as long to compile.

@@ -139,7 +139,7 @@ def least_objective(singular_values: ArrayLike, gamma: float, input_size: int) -
         input_size: d, the number of terms.
     """
     s, gamma = arguments.vector("singular_values", singular_values, least=0), _gamma(gamma)
-    input_size = arguments.count("input_size", input_size, s.size)
+    input_size = arguments.count("input_size", input_size, s.size, 10**8)
     root = np.hypot(np.pad(s, (0, input_size - s.size)), gamma)
     return float(np.sum(2 * root - 2 * gamma * np.log(gamma + root)))
 

@@ -38,7 +38,7 @@ def narrowed(layers: Sequence[ArrayLike], order: SupportsIndex = 0) -> Layers:
     Returns:
         Layers of hidden widths no larger than before.
     """
-    Ws, count = arguments.layers(layers), arguments.count("order", order, 0)
+    Ws, count = arguments.layers(layers), arguments.count("order", order, 0, 1000)
     if len(Ws) == 1:
         return Ws
     spaces = _images(Ws)

@@ -46,7 +46,7 @@ class Completion(NamedTuple):
 
 def completion(dimension: int, determinant: Sign = 1) -> Completion:
     """The completion task for starts whose determinant has the given sign (Proposition 5; Exercise 4 for −1)."""
-    dimension, determinant = arguments.count("dimension", dimension, 2), _sign(determinant)
+    dimension, determinant = arguments.count("dimension", dimension, 2, 10_000), _sign(determinant)
     values = np.eye(dimension)
     values[:2, :2] = [[0.0, 1.0], [determinant, 0.0]]
     observed = np.ones((dimension, dimension), dtype=bool)

@@ -76,6 +76,7 @@ def expand(
     """
     for name, value in {"depth": depth, **({} if width is None else {"width": width})}.items():
         arguments.count(name, value)
+    preserve = arguments.truth("preserve", preserve)
     model = copied(model)
     plans: dict[int, _Plan] = {}
     rows = []

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from lineament.core import arguments
+
 from .contract import Outputs, Tile, by_pairs
 from .derivatives import Dense, Derivative, Outer, nbytes, written
 from .jacobian import Jacobian
@@ -47,8 +49,7 @@ def ntk(
     """
     if outputs not in ("all", "diagonal", "mean"):
         raise ValueError(f"outputs must be one of 'all', 'diagonal', 'mean'; got {outputs!r}")
-    if not 0 < memory < float("inf"):
-        raise ValueError(f"memory must be positive and finite; got {memory!r}")
+    memory = arguments.number("memory", memory, above=0)
     _refuse(checked(model))
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)

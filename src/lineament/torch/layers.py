@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
+from lineament.core import arguments
+
 from . import packed
 from .factored import Factored, groups, matrices
 from .kinds import computes_its_own, kind_of
@@ -128,7 +130,10 @@ def _names(model: nn.Module) -> dict[nn.Module, list[str]]:
 def _known(argument: str, layers: Iterable[str], named: Iterable[str]) -> list[str]:
     if isinstance(layers, str):
         raise ValueError(f"{argument} must be a sequence of names, such as [{layers!r}]; got the string {layers!r}")
-    layers, named = list(layers), set(named)
+    layers, named = (
+        list(arguments.words(argument, list(layers) if isinstance(layers, Iterable) else layers)),
+        set(named),
+    )
     for name in layers:
         if name not in named:
             raise ValueError(f"{argument} must name modules of the model; got {name!r}, there are {sorted(named)}")

@@ -70,6 +70,9 @@ def linearise(
         if value is not None and (not isinstance(value, Tensor) or value.ndim == 0 or not len(value)):
             kind = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
             raise ValueError(f"{name} must be a tensor with examples along its first axis; got {kind}")
+    if not isinstance(X, Tensor):
+        raise ValueError("X must be a tensor with examples along its first axis; got None")
+    arguments.instance("module", module, nn.Module)
     network = Tangents(module, arguments.number("memory", memory, above=0))
     return make(
         network, X, _numpy(y), X_test, None if y_test is None else _numpy(y_test), loss=loss, step_size=step_size,
@@ -179,9 +182,9 @@ class Tangents(AbstractTangents):
         return torch.as_tensor(values, dtype=first.dtype, device=first.device)
 
 
-def _numpy(values: Any, keep: bool = False) -> np.ndarray:
+def _numpy(values: Any, keep: bool = False) -> Any:
     """An array of a tensor; real numbers as float64 unless they are to keep their type."""
     if not isinstance(values, Tensor):
-        return np.asarray(values)
+        return values  # looked at where it enters
     array = values.detach().cpu().numpy()
     return array.astype(np.float64) if array.dtype.kind == "f" and not keep else array

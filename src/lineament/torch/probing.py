@@ -11,18 +11,24 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jvp
 
+from lineament.core import arguments
+
 Inputs = tuple[Tensor, ...]
 Forward = Callable[..., Any]
 
 
 def probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.ndarray | None]:
     """The probe inputs as tensors, and as an array to keep if they are one array of numbers."""
-    parts = tuple(torch.as_tensor(part).detach() for part in (given if isinstance(given, tuple) else (given,)))
+    parts = tuple(_tensor(part).detach() for part in (given if isinstance(given, tuple) else (given,)))
     _refuse_unusable(parts)
     first = parts[0]
     if len(parts) > 1 or not first.is_floating_point():
         return parts, None
     return parts, as_array(first if first.dtype == torch.float64 else first.float())
+
+
+def _tensor(given: Tensor | np.ndarray) -> Tensor:
+    return given if isinstance(given, Tensor) else torch.as_tensor(arguments.numeric("probe_inputs", given))
 
 
 def _refuse_unusable(parts: Inputs) -> None:

@@ -1,7 +1,7 @@
 """Record a network while any loop trains it: one call per step or epoch."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from lineament.core import arguments
 from lineament.recording.compact import Keep
 from lineament.recording.keeper import Keeper
 
@@ -83,8 +84,8 @@ class Recorder(Keeper):
             keep_inputs: Whether to keep the probe inputs, once, to show them.
         """
         self._inputs, shown = probes(probe_inputs)
-        if batch < 1:
-            raise ValueError(f"batch must be at least 1; got {batch}")
+        batch, keep_inputs = arguments.count("batch", batch), arguments.truth("keep_inputs", keep_inputs)
+        linearise = arguments.truth("linearise", linearise)
         super().__init__(
             _labels(probe_labels, len(self._inputs[0])),
             shown if keep_inputs else None,
@@ -95,7 +96,7 @@ class Recorder(Keeper):
             linearise=linearise,
         )
         self._batch, self._forward = batch, forward
-        self._layers = layers if layers is None or isinstance(layers, str) else tuple(layers)
+        self._layers = None if layers is None else arguments.words("layers", layers)
         self._asked = False
         self._linear: Linearisation | None = None
         self._unknown = False  # whether the start of a run that is resumed cannot be read
@@ -123,12 +124,14 @@ class Recorder(Keeper):
         if self._inputs[0].is_cuda:
             torch.cuda.synchronize(self._inputs[0].device)  # what is still running is training, not recording
         begun = self._begin(step)
+        if gradients is not None and not isinstance(gradients, Mapping):
+            raise ValueError(f"gradients must be norms by name; got {arguments.shown(gradients)}")
         outputs, linear = self._ask(model)
         self._add(
             begun,
             step,
             as_array(outputs),
-            loss=[None if loss is None else float(loss.detach() if isinstance(loss, Tensor) else loss)],
+            loss=[loss.detach().cpu() if isinstance(loss, Tensor) else loss],
             spectra={name: s[None] for name, s in singular_values(model, self._layers).items()},
             unbalancedness={name: [size] for name, size in unbalancedness(model, self._layers).items()},
             gradients={name: [size] for name, size in (gradients or gradient_norms(model)).items()},
@@ -180,7 +183,9 @@ class Recorder(Keeper):
 
 
 def _labels(given: Tensor | np.ndarray | None, examples: int) -> np.ndarray | None:
-    labels = None if given is None else as_array(torch.as_tensor(given))
+    labels = given if given is None or not isinstance(given, Tensor) else as_array(given)
+    if labels is not None and getattr(labels, "dtype", None) != np.bool_:
+        labels = arguments.numeric("probe_labels", labels)
     if labels is not None and (labels.ndim < 1 or len(labels) != examples):
         raise ValueError(f"probe_labels must be one per probe input, {examples} of them; got shape {labels.shape}")
     return labels

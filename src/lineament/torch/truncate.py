@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
+from lineament.core import arguments
+
 from . import packed
 from .batches import Given, call, device_of, each
 from .budget import Choice, ranks_to, ranks_within, squared_error
@@ -231,8 +233,7 @@ def _cuts(
 
 def _ranks_for(energy: float, choices: Mapping[str, Choice]) -> dict[str, int | None]:
     """The least ranks that keep a share of the energy, None where factors would hold no fewer numbers."""
-    if not 0 < energy <= 1:
-        raise ValueError(f"energy must be above 0 and at most 1; got {energy!r}")
+    energy = arguments.number("energy", energy, above=0, most=1)
     return {key: choice.if_smaller(least_rank(choice.energy, energy)) for key, choice in choices.items()}
 
 
@@ -240,8 +241,7 @@ def _within_error(
     error: float, model: nn.Module, cuts: Mapping[str, _Cut], seen: list[Given] | None, forward: Any, names: list[str]
 ) -> dict[str, int | None]:
     """Ranks for a target error: of the bound without data; with data, of what the model is measured to do on them."""
-    if not 0 < error < 1:
-        raise ValueError(f"error must be above 0 and below 1; got {error!r}")
+    error = arguments.number("error", error, above=0, below=1)
     choices = {key: cut.choice for key, cut in cuts.items()}
     if seen is None:
         return ranks_to(choices, error)
@@ -294,7 +294,11 @@ def _budget(model: nn.Module, choices: Mapping[str, Choice], parameters: int | f
     """How many numbers the weights that can be factored may hold."""
     total = _count(model)
     share = isinstance(parameters, float)
-    if isinstance(parameters, bool) or not (0 < parameters <= 1 if share else parameters >= 1):
+    if (
+        not isinstance(parameters, int | float)
+        or isinstance(parameters, bool)
+        or not (0 < parameters <= 1 if share else parameters >= 1)
+    ):
         raise ValueError(f"parameters must be a positive count, or a share in (0, 1] as a float; got {parameters!r}")
     allowed = int(parameters * total) if share else int(parameters)
     rest = total - sum(choice.size for choice in choices.values())

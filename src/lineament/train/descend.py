@@ -10,16 +10,16 @@ import numpy as np
 import optax
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.ensembles import Ensemble
 from ..core.keys import AnyKey
-from ..core.model import AbstractModel
+from ..core.model import AbstractModel, require_model
 from ..core.precision import Precision, products
 from ..core.run import Run
 from ..problems.base import AbstractProblem
 from .diverged import Diverged
 from .loop import Descent, Optimiser, State, descend_all
-from .members import Members, member_keys, members
+from .members import Members, dtype_of, member_keys, members
 from .records import Records, resolve
 from .result import named, run_of, settings_of, with_numbers, with_time
 from .steps import recorded_steps
@@ -74,9 +74,13 @@ def descend(
     recorded_at = recorded_steps(steps, every, at)
     checks.positive("step_size", step_size)
     checks.one_of("on_divergence", on_divergence, ("raise", "keep"))
-    step_size = jnp.asarray(step_size, dtype=jax.tree.leaves(start)[0].dtype)
+    arguments.number("tolerance", 0.0 if tolerance is None else tolerance)
+    arguments.function("optimiser", optimiser)
+    require_model(model)
+    step_size = jnp.asarray(step_size, dtype=dtype_of(start))
     who = members(model, problem, start, step_size=step_size)
     records = resolve(record, model, *who.first)
+    batch_size = None if batch_size is None else checks.whole("batch_size", batch_size)
     _check_batches(who, batch_size, key)
     if model.drops and key is None:
         raise ValueError("key must be given for a network with dropout, to draw what each step drops; got None")
@@ -119,7 +123,7 @@ def _check_batches(who: Members, batch_size: int | None, key: AnyKey | Ensemble 
     problem, _ = who.first
     if problem.examples is None:
         problem.take(jnp.zeros((1,), int))  # raises, saying why
-    elif not 1 <= batch_size <= problem.examples:
+    elif batch_size > problem.examples:
         raise ValueError(f"batch_size must lie in 1..{problem.examples}, the number of examples; got {batch_size}")
 
 

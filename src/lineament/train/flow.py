@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.ensembles import Ensemble
 from ..core.model import AbstractModel, map_shape
 from ..core.precision import full_precision
 from ..core.run import Run
 from ..problems.base import AbstractProblem, UnknownOptimumError
 from .diverged import Diverged
-from .members import Members, members, over_members
+from .members import Members, dtype_of, members, over_members
 from .objective import loss
 from .records import Records, resolve
 from .result import run_of, settings_of, with_numbers
@@ -64,7 +64,11 @@ def flow(
         The run, recorded over `time` (and `member`), with `stopped_at` (the time of convergence or of the event;
         not-a-number if neither happened) and `solver_steps`.
     """
-    checks.positive("rtol", rtol)
+    rtol, tolerance = arguments.number("rtol", rtol, above=0), arguments.number("tolerance", tolerance, least=0)
+    atol = None if atol is None else arguments.number("atol", atol, least=0)
+    stiff, max_steps = arguments.truth("stiff", stiff), checks.whole("max_steps", max_steps)
+    clock = None if times is None else checks.rising("times", times)
+    until = None if until is None else arguments.number("until", until, above=0)
     who = members(model, problem, start)
     _need_float64(start)
     records = resolve(record, model, *who.first)
@@ -78,12 +82,11 @@ def flow(
         numbers = Numbers(jnp.asarray(times), jnp.asarray(rtol), jnp.asarray(atol))
         return solve(model, who, goal, numbers, records, stiff, max_steps)
 
-    if times is None:
+    if clock is None:
         if until is None:  # the same compiled program, with nothing to save on the way
             until = _time_to_converge(solved(np.linspace(0.0, FOREVER, SAVED_BY_DEFAULT)), tolerance)
-        checks.positive("until", until)
-        times = np.linspace(0.0, until, SAVED_BY_DEFAULT)
-    clock = checks.rising("times", times)
+        clock = checks.rising("times", np.linspace(0.0, until, SAVED_BY_DEFAULT))
+    assert clock is not None
     outcome = solved(clock)
     _refuse_failure(outcome, max_steps)
     settings = settings_of("flow", model, who, rtol=rtol, atol=atol, solver=solver(stiff), tolerance=tolerance)
@@ -96,6 +99,7 @@ def flow(
 
 
 def _need_float64(start: Any) -> None:
+    dtype_of(start)
     if any(leaf.dtype != jnp.float64 for leaf in jax.tree.leaves(start)):
         raise ValueError(
             "start must be float64 for gradient flow, as singular values span many orders of magnitude. Call "
@@ -110,7 +114,6 @@ def _goal(
 
     A problem knows its optimum over matrices, which says nothing of a model whose map is something else.
     """
-    checks.not_negative("tolerance", tolerance)
     remedy = "give `times` or `until` to say how long to follow the flow"
     unreachable = Goal(jnp.asarray(-jnp.inf), jnp.asarray(0.0), event)
     if tolerance == 0 or map_shape(model, who.first[1]) is None:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from ..core import arguments
 from ..core.ensembles import Ensemble
 from ..core.keys import AnyKey, as_key
 from ..core.model import AbstractModel, require_model
@@ -32,6 +33,7 @@ class Members(eqx.Module):
 def members(model: AbstractModel, problem: AbstractProblem | Ensemble, start: Any, **axes: Array) -> Members:
     """Find the member axis, if anything has one; a single start is then copied to every member."""
     require_model(model)
+    dtype_of(start)
     counts = {name: axis.shape[0] for name, axis in axes.items() if axis.ndim == 1}
     counts |= {name: x.members for name, x in (("problem", problem), ("start", start)) if isinstance(x, Ensemble)}
     if len(set(counts.values())) > 1:
@@ -49,6 +51,19 @@ def members(model: AbstractModel, problem: AbstractProblem | Ensemble, start: An
     if count is not None and not isinstance(start, Ensemble):
         parameters = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), parameters)
     return Members(stacked, parameters, 0 if isinstance(problem, Ensemble) else None, count)
+
+
+def dtype_of(start: Any) -> jnp.dtype:
+    """The type of the numbers of a start; refused unless it is a tree of floating-point arrays."""
+    leaves = jax.tree.leaves(start)
+    if not leaves or not all(eqx.is_inexact_array_like(leaf) and hasattr(leaf, "dtype") for leaf in leaves):
+        raise ValueError(
+            "start must be the parameters of the model, floating-point arrays such as the functions of "
+            f"lineament.starts make; got {arguments.shown(start)}"
+        )
+    if any(jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in leaves):
+        raise ValueError("start must hold real numbers; got complex ones")
+    return leaves[0].dtype
 
 
 def over_members(

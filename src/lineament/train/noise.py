@@ -30,13 +30,13 @@ from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.ensembles import Ensemble
-from ..core.keys import AnyKey
+from ..core.keys import AnyKey, as_key
 from ..core.model import AbstractModel
 from ..core.precision import full_precision
 from ..core.run import Run
 from ..problems import AbstractProblem, Regression, predict
 from .diverged import Diverged
-from .members import Members, axis_of, member_keys, members, over_members
+from .members import Members, axis_of, dtype_of, member_keys, members, over_members
 from .objective import loss
 from .records import Record, Records, evaluate, resolve
 from .result import run_of, settings_of, with_time
@@ -78,12 +78,12 @@ def noisy_descend(
     recorded_at = recorded_steps(steps, every, at)
     checks.positive("step_size", step_size)
     checks.not_negative("noise", noise)
-    dtype = jax.tree.leaves(start)[0].dtype
+    dtype = dtype_of(start)
     step_size, noise = jnp.asarray(step_size, dtype), jnp.asarray(noise, dtype)
     who = members(model, problem, start, step_size=step_size, noise=noise)
     _need_examples(who.problem)
     records = resolve(record, model, *who.first)
-    keys = member_keys(key, who.count)
+    keys = member_keys(as_key(key), who.count)
     final, values = _descend(model, who, step_size, noise, keys, jnp.asarray(recorded_at), records)
     _refuse_divergence(final, values, recorded_at, float(jnp.max(step_size)))
     settings = settings_of("noisy_descend", model, who, step_size=step_size, steps=steps, noise=noise)
@@ -122,11 +122,11 @@ def noisy_flow(
     clock = checks.rising("times", times)
     checks.positive("step_size", step_size)
     checks.not_negative("intensity", intensity)
-    intensity = jnp.asarray(intensity, jax.tree.leaves(start)[0].dtype)
+    intensity = jnp.asarray(intensity, dtype_of(start))
     who = members(model, problem, start, intensity=intensity)
     _need_examples(who.problem)
     records = resolve(record, model, *who.first)
-    keys = member_keys(key, who.count)
+    keys = member_keys(as_key(key), who.count)
     ticks = jnp.asarray(clock, intensity.dtype)
     final, values = _diffuse(model, who, intensity, keys, ticks, jnp.asarray(step_size, ticks.dtype), records)
     _refuse_divergence(final, values, clock, step_size)

@@ -30,8 +30,7 @@ def normalised(step_size: Any, decay: float = 0.99, eps: float = 1e-4) -> optax.
 
     To choose other values than the defaults, hand `functools.partial(normalised, eps=1e-6)` to `descend`.
     """
-    if not 0 <= decay < 1:
-        raise ValueError(f"decay must lie in [0, 1); got {decay}")
+    checks.share("decay", decay)
     checks.positive("eps", eps)
 
     def init(params: optax.Params) -> NormalisedState:

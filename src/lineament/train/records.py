@@ -10,6 +10,7 @@ import jax
 from jaxtyping import Array
 
 from .. import measure
+from ..core import arguments
 from ..core.model import AbstractModel, map_shape
 from ..problems.base import AbstractProblem, predict
 
@@ -63,6 +64,8 @@ def resolve(record: Records, model: AbstractModel, problem: AbstractProblem, par
     """Turn what the user asked for into records that fit: built-in names, records, or functions of the parameters."""
     if isinstance(record, str):
         raise ValueError(f"record must be a sequence such as ({record!r},); got the bare string {record!r}")
+    if not isinstance(record, Sequence):
+        raise ValueError(f'record must be a sequence such as ("loss",); got {arguments.shown(record)}')
     records = tuple(_resolve_one(wanted) for wanted in record)
     names = [resolved.name for resolved in records]
     if len(set(names)) < len(names):
@@ -78,12 +81,13 @@ def _resolve_one(record: str | Record | Callable[[Any], Array]) -> Record:
     if callable(record):
         read = record
         return Record(getattr(read, "__name__", "record").strip("<>"), lambda model, problem, p: read(p))
-    if record in BUILT_IN:
+    if isinstance(record, str) and record in BUILT_IN:
         return BUILT_IN[record]
-    near = difflib.get_close_matches(record, BUILT_IN, n=1)
+    near = difflib.get_close_matches(str(record), BUILT_IN, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"record must name one of {', '.join(BUILT_IN)}, or be a function of the parameters; got {record!r}{hint}"
+        f"record must name one of {', '.join(BUILT_IN)}, or be a function of the parameters; got "
+        f"{arguments.shown(record)}{hint}"
     )
 
 

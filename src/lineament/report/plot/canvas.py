@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lineament.core import arguments
 from lineament.evidence.figure import Panel
 
 from .. import legends
@@ -24,6 +25,8 @@ def show(panel: Panel, ax: "Axes | None") -> "Axes":
     """Draw a panel on `ax`, or on new axes of pyplot if there is none, and return the axes."""
     import matplotlib
 
+    for name, scale in (("x_scale", panel.x_scale), ("y_scale", panel.y_scale)):
+        arguments.one_of(name, scale, ("linear", "log", "symlog"))
     if ax is None:
         from matplotlib import pyplot
 
@@ -36,6 +39,13 @@ def show(panel: Panel, ax: "Axes | None") -> "Axes":
     if entries:
         legends.write_legend(ax, panel, entries)
     return ax
+
+
+def recorded(name: str, value: object) -> "xarray.DataArray":
+    """Return what was recorded, with named dimensions."""
+    import xarray
+
+    return arguments.instance(name, value, xarray.DataArray)
 
 
 def _theme(ax: "Axes") -> Theme:

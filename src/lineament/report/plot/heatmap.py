@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from lineament.core import arguments
 from lineament.evidence import figure
 from lineament.evidence.figure import Axis, Mark, Panel
 
-from .canvas import axis_name, show
+from .canvas import axis_name, recorded, show
 
 if TYPE_CHECKING:
     import xarray
@@ -48,10 +48,11 @@ def heatmap(
     """
     import xarray
 
+    recorded("measured", measured)
     if measured.ndim != 2:
         raise ValueError(f"measured must have two dimensions; got {measured.dims}")
     across = measured.dims[-1] if x is None else x
-    if across not in measured.dims:
+    if not isinstance(across, str) or across not in measured.dims:
         raise ValueError(f"x must be a dimension of measured, which has {measured.dims}; got {x!r}")
     (up,) = [name for name in measured.dims if name != across]
     field = measured.transpose(up, across)
@@ -74,7 +75,7 @@ def _alike(forecast: "xarray.DataArray | ArrayLike", measured: "xarray.DataArray
         if set(forecast.dims) != set(measured.dims):  # type: ignore[union-attr]
             raise ValueError(f"forecast must be over the dimensions {measured.dims}; got {forecast.dims}")  # type: ignore[union-attr]
         return forecast.transpose(*measured.dims)  # type: ignore[union-attr]
-    array = np.asarray(forecast, dtype=float)
+    array = arguments.real("forecast", forecast)
     if array.shape != measured.shape:
         raise ValueError(f"forecast must have the shape of measured, {measured.shape}; got {array.shape}")
     return measured.copy(data=array)

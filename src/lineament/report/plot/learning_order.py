@@ -58,6 +58,7 @@ def learning_order(
 
     when, spans = _read("learnt", learnt, None)
     expected, expected_spans = (None, {}) if forecast is None else _read("forecast", forecast, len(when))
+    names = None if names is None else arguments.words("names", names)
     if names is not None and len(names) != len(when):
         raise ValueError(f"names must be {len(when)}, one for each that is learnt; got {len(names)}")
     order = np.argsort(when, kind="stable")  # NaN, never, comes last

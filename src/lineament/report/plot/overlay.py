@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lineament.core import arguments
 from lineament.evidence import figure
 from lineament.evidence.figure import Axis, Mark, Panel
 
-from .canvas import axis_name, show
+from .canvas import axis_name, recorded, show
 
 if TYPE_CHECKING:
     import xarray
@@ -54,6 +55,8 @@ def overlay(
     """
     import xarray
 
+    recorded("measured", measured)
+    spread = (*arguments.vector("spread", spread, 2),)
     if not 0.0 <= spread[0] <= spread[1] <= 1.0:
         raise ValueError(f"spread must be two rising quantiles between 0 and 1; got {spread}")
     along = _along(measured, x)
@@ -98,10 +101,10 @@ def _panel(drawn: "xarray.Dataset", along: str, series: list, name: str, x_scale
 def _along(measured: "xarray.DataArray", x: str | None) -> str:
     choices = (x,) if x is not None else ("time", "step")
     for name in choices:
-        if name in measured.dims:
+        if isinstance(name, str) and name in measured.dims:
             return name
     raise ValueError(
-        f"x must be a dimension of measured, which has {measured.dims}; looked for {' and '.join(choices)}"
+        f"x must be a dimension of measured, which has {measured.dims}; looked for {' and '.join(map(str, choices))}"
     )
 
 
@@ -116,7 +119,7 @@ def _matched(
                 f"forecast must have no dimension that measured lacks, {measured.dims}; got {forecast.dims}"  # type: ignore[union-attr]
             )
         forecast = forecast.transpose(*names).to_numpy()  # type: ignore[union-attr]
-    array = np.asarray(forecast, dtype=float)
+    array = arguments.real("forecast", forecast)
     if array.shape not in (single.shape, measured.shape):
         allowed = " or ".join(str(shape) for shape in dict.fromkeys((single.shape, measured.shape)))
         raise ValueError(f"forecast must be {allowed} over {measured.dims}; got the shape {array.shape}")
