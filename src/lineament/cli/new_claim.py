@@ -18,6 +18,7 @@ def new_claim(
 
     `lineament reproduce FILE` runs it. After `pip install -e DIR` it is listed, run and drawn like any other claim.
     """
+    from lineament.data.labels import printable
     from lineament.execution import new_claim as skeleton
 
     folder = out or Path(id)
@@ -26,7 +27,7 @@ def new_claim(
     except ValueError as error:
         refuse("ID", str(error))
     for path in written:
-        typer.echo(path)
-    typer.echo(f"\nRun it:      lineament reproduce {module}")
-    typer.echo(f"Test it:     python -m pytest {test}")
-    typer.echo(f"Register it: pip install -e {folder}")
+        typer.echo(printable(path))
+    typer.echo(f"\nRun it:      lineament reproduce {printable(module)}")
+    typer.echo(f"Test it:     python -m pytest {printable(test)}")
+    typer.echo(f"Register it: pip install -e {printable(folder)}")

@@ -16,7 +16,7 @@ def natural_spectrum(size: int, exponent: float = 2.0) -> NDArray[np.float64]:
 
     f is the frequency in cycles per image; the mean of the image counts as one cycle.
     """
-    size, exponent = arguments.count("size", size, 2), arguments.number("exponent", exponent)
+    size, exponent = arguments.count("size", size, 2, 4096), arguments.number("exponent", exponent)
     frequency = np.fft.fftfreq(size, 1 / size)
     power = np.maximum(np.hypot(frequency[:, None], frequency[None, :]), 1.0) ** -exponent
     return power / power.mean()

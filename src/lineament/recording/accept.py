@@ -115,7 +115,7 @@ def classes(given: Floats, truth: NDArray | None) -> NDArray[np.int64] | None:
 
 def loss(given: Iterable[float | None] | None, T: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The loss at each record, NaN where there is none, and whether there is one."""
-    if given is not None and (not isinstance(given, Iterable) or getattr(given, "shape", None) == ()):
+    if given is not None and (not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1):
         raise ValueError(f"loss must have one entry for each of the {T} steps; got {arguments.shown(given)}")
     values = [None] * T if given is None else list(given)
     if len(values) != T:
