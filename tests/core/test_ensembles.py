@@ -22,7 +22,9 @@ def test_members_come_back_from_either_end():
 def test_one_member_for_each_entry():
     made = ensemble(lambda a, b: a * b, jnp.array([1.0, 2.0]), jnp.array([3.0, 5.0]))
     np.testing.assert_array_equal(made.stacked, [3, 10])
-    with pytest.raises(ValueError, match=r"must be equally long; got lengths \[2, 3\]"):
+    with pytest.raises(
+        ValueError, match=r"must be equally long, one entry for each member; got arrays of shapes \(2,\), \(3,\)"
+    ):
         ensemble(lambda a, b: a * b, jnp.ones(2), jnp.ones(3))
 
 

@@ -203,7 +203,10 @@ def test_the_printed_gram_is_singular_for_wide_layers():
         (lambda: convex_objective(np.array([[1.0, 2.0], [0.0, 1.0]]), np.ones((1, 2)), 1.0), "M must be symmetric"),
         (lambda: convex_objective(np.eye(3), np.ones((1, 2)), 1.0), r"M must be of shape \(2, 2\); got \(3, 3\)"),
         (lambda: least_objective([1.0, -1.0], 1.0, 3), "singular_values must be"),
-        (lambda: least_objective([1.0, 1.0], 1.0, 1), "input_size must be a whole number of at least 2; got 1"),
+        (
+            lambda: least_objective([1.0, 1.0], 1.0, 1),
+            "input_size must be a whole number of at least 2 and at most 100000000; got 1",
+        ),
         (lambda: minimum(np.eye(2), np.ones((3, 1)), 1.0), "Y must be of as many rows as X"),
         (lambda: minimum(np.ones((2, 1)), np.array([[1.0], [2.0]]), 1.0), "Y must be in the range of X"),
     ],

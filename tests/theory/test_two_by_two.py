@@ -107,7 +107,7 @@ def test_starts_of_the_wrong_determinant_are_refused():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: t.completion(1), "dimension must be a whole number of at least 2; got 1"),
+        (lambda: t.completion(1), "dimension must be a whole number of at least 2 and at most 10000; got 1"),
         (lambda: t.completion(2, 0), "determinant must be 1 or −1, the sign of the start's; got 0"),  # type: ignore[arg-type]
         (lambda: t.loss(np.ones((2, 3))), "W must be square"),
         (lambda: t.least_corner(0.0), "loss must be"),

@@ -53,7 +53,7 @@ class Run:
         """One of the records, or a coordinate."""
         if not isinstance(name, str) or name not in self.data.variables:
             held = ", ".join(map(str, self.data.variables))
-            raise KeyError(f"the run has no record of the name {arguments.shown(name)}; it has {held}")
+            raise KeyError(f"the run has no record {arguments.shown(name)}; it has {held}")
         return self.data[name]
 
     def __getattr__(self, name: str) -> xr.DataArray:
