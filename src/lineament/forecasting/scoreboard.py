@@ -20,7 +20,7 @@ from .linear_network import Start
 from .network import forecast_network_table
 from .network_train import NetworkComparison, train_network
 
-MOST_STEPS = 60_000
+MOST_STEPS = 120_000
 """Steps that are trained for a cell; a forecast of more is left undecided."""
 
 NETWORK_ROWS = 400
