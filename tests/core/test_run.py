@@ -41,9 +41,9 @@ def test_records_are_read_by_name_and_the_end_has_the_structure_of_the_start():
     assert run.members is None
     assert jax.tree.structure(run.final) == jax.tree.structure(START)
     assert float(PROBLEM.loss(NET.end_to_end(run.final))) == pytest.approx(float(run.loss[-1]), rel=1e-12)
-    with pytest.raises(AttributeError, match=r"has no record 'lost'; it has .*loss"):
+    with pytest.raises(AttributeError, match=r"has no record of the name 'lost'; it has .*loss"):
         _ = run.lost
-    with pytest.raises(KeyError, match="has no record 'lost'"):
+    with pytest.raises(KeyError, match="has no record of the name 'lost'"):
         run["lost"]
 
 

@@ -53,13 +53,13 @@ class Run:
         """One of the records, or a coordinate."""
         if not isinstance(name, str) or name not in self.data.variables:
             held = ", ".join(map(str, self.data.variables))
-            raise KeyError(f"the run has no record {arguments.shown(name)}; it has {held}")
+            raise KeyError(f"the run has no record of the name {arguments.shown(name)}; it has {held}")
         return self.data[name]
 
     def __getattr__(self, name: str) -> xr.DataArray:
         if name.startswith("_") or name in ("data", "final", "settings") or name not in self.data.variables:
             held = self.__dict__.get("data", xr.Dataset()).variables
-            raise AttributeError(f"the run has no record {name!r}; it has {', '.join(map(str, held))}")
+            raise AttributeError(f"the run has no record of the name {name!r}; it has {', '.join(map(str, held))}")
         return self.data[name]
 
     def __contains__(self, name: str) -> bool:
