@@ -176,3 +176,16 @@ def test_a_comparison_holds_where_the_first_tangent_would_not():
     run = network_train.train_network(table)
     assert run.holds
     assert run.covered > 0.8
+
+
+def test_within_a_stride_the_tangent_changes_from_the_older_to_the_newer():
+    """Early in the first stride the tangent of the start speaks: the first step is that of descent, to second order."""
+    forecast = made(steps=400)
+    assert forecast.path.ends[0] > 1
+    loss, test = trained(forecast)
+    first, alone = int(np.argmax(forecast.at == 1)), forecast.tangent.curves.test_loss
+    moved = abs(test[first] - test[0])
+    assert abs(forecast.curves.test_loss[first] - test[first]) < 0.02 * moved
+    assert abs(forecast.curves.test_loss[first] - alone[first]) < 0.02 * moved
+    early = forecast.at <= forecast.path.ends[0]
+    assert np.abs(forecast.curves.loss / loss - 1)[early].max() < TOLERANCE / 4

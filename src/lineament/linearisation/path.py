@@ -4,15 +4,15 @@ At the end of a stride (`lineament.linearisation.strides`) the network itself is
 those of the tangent is what the stride has missed; the next is as long as that allows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..theory.kernel_shapes import matrix
 from . import batches, losses
-from .strides import Place, Stride, Tangent, Training, images_of, shares, stride, stride_along
-from .tangents import Array, Progress
+from .strides import Place, Stride, Tangent, Training, images_of, outputs_along, stride, stride_along
+from .tangents import Array, Kernel, Progress
 
 FIRST = 50
 """The first stride is the number of steps over this."""
@@ -79,8 +79,7 @@ def follow(
             continue
         if found is None or not np.isfinite(found.end.here).all():
             break  # the network itself diverges
-        made.take(found, mended=True)
-        tangent = found.tangent
+        tangent = made.take(found, mended=True)
         length = 1 + int(length * min(LONGEST, max(SHORTEST, SAFETY * (tolerance / max(missed, 1e-12)) ** 0.5)))
         if progress is not None:
             progress(made.place.step / training.steps)
@@ -111,28 +110,35 @@ class _Making:
         self.here, self.there = [start.here[None]], [start.there[None]]
         self.seen: list[tuple[float, ...]] = []
         self.runs = None if drawn is None else _Runs(training, start, drawn)
+        self.last = 0
 
     def records(self, length: int) -> np.ndarray:
         """Steps to record in a stride of some length, counted from its beginning; its end is always one."""
         inside = self.at[(self.at > self.place.step) & (self.at < self.place.step + length)]
         return np.r_[inside - self.place.step, length]
 
-    def take(self, found: Stride, mended: bool) -> None:
-        """Go on to the end of a stride."""
+    def take(self, found: Stride, mended: bool) -> Tangent:
+        """Go on to the end of a stride; returns its tangent, with the kernel of the test points where it is known."""
         training, place = self.training, self.place
         records = self.records(found.end.step - place.step)
         tested = _on_test_points(training, place, found, self.runs is not None)
         if self.runs is not None:
             self.runs.carry(place, found, tested, records)
         wanted = np.isin(place.step + records, self.at)
+        here, there = found.here, tested.outputs
+        if found.older is not None:
+            # Halfway to an early step lies between the older tangent, half of the last stride ago, and this one.
+            newer = ((records + self.last) / (records[-1] + self.last))[:, None, None]
+            here, there = newer * here + (1 - newer) * found.older.here, newer * there + (1 - newer) * tested.older
         share = (records / records[-1])[:, None, None] if mended else 0.0
         # What the tangent has missed by the end is laid over the stride, so that curves have no jumps.
-        self.here.append((found.here + share * (found.end.here - found.here[-1]))[wanted])
-        self.there.append((tested.outputs + share * (found.end.there - found.there))[wanted])
-        self.place = found.end
+        self.here.append((here + share * (found.end.here - here[-1]))[wanted])
+        self.there.append((there + share * (found.end.there - there[-1]))[wanted])
+        self.place, self.last = found.end, int(records[-1])
         if mended:
             losses_there = _losses(training, found.end.here, found.end.there)
             self.seen.append((found.end.step, *losses_there, found.missed))
+        return found.tangent._replace(given=replace(found.tangent.given, cross=tested.cross))
 
     def path(self, kernels: int, followed: int) -> Path:
         """What has come of it."""
@@ -146,9 +152,10 @@ class _Making:
 
 
 class _Tested(NamedTuple):
-    """Test points along a stride: outputs (record, m, k), and where they are needed the kernel and images."""
+    """Test points along a stride: outputs (record, m, k) by its tangent and by the older one, and what they come from."""
 
     outputs: Array
+    older: Array
     cross: np.ndarray | None
     images: Array
 
@@ -157,13 +164,21 @@ def _on_test_points(training: Training, place: Place, found: Stride, batched: bo
     """Outputs at the end alone are known already; in between they need a kernel of their own."""
     given, records = found.tangent.given, len(found.trail.coefficients)
     if training.X_test is None or (records == 1 and not batched):
-        return _Tested(np.broadcast_to(found.there, (records, *found.there.shape)), None, found.images[:, :0])
-    cross = matrix(found.tangent.network.kernel(training.X_test, training.X, "all" if given.full else "mean"))
-    images = images_of(found.tangent.network, training.X_test, found.carried, place.there)
-    with np.errstate(over="ignore", invalid="ignore"):
-        moved = given.folded(cross @ given.flat(found.trail.coefficients), len(place.there))
-        outputs = place.there + moved + np.tensordot(shares(found.carried, found.trail), images, 1)
-    return _Tested(outputs, cross, images)
+        known = np.broadcast_to(found.there, (records, *found.there.shape))
+        return _Tested(known, known, None, found.images[:, :0])
+    kind: Kernel = "all" if given.full else "mean"
+    network, carried = found.tangent.network, found.carried
+    cross = matrix(network.kernel(training.X_test, training.X, kind))
+    images = images_of(network, training.X_test, carried, place.there)
+    outputs = older = outputs_along(place.there, given, cross, carried, found.trail, images)
+    if found.older is not None:
+        before, trail = found.older.tangent, found.older.trail
+        known = before.given.cross
+        if known is None:
+            known = matrix(before.network.kernel(training.X_test, training.X, kind))
+        seen = images_of(before.network, training.X_test, carried, place.there)
+        older = outputs_along(place.there, before.given, known, carried, trail, seen)
+    return _Tested(outputs, older, cross, images)
 
 
 def _losses(training: Training, here: Array, there: Array) -> tuple[float, ...]:

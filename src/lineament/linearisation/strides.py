@@ -89,6 +89,14 @@ class Carried(NamedTuple):
     forcing: Array
 
 
+class Older(NamedTuple):
+    """What the tangent that led to the middle of a stride says of the same steps."""
+
+    tangent: Tangent
+    trail: Trail
+    here: Array
+
+
 class Stride(NamedTuple):
     """Several steps with one tangent, and the network at their end.
 
@@ -100,6 +108,7 @@ class Stride(NamedTuple):
         images: J times these on training points.
         here: outputs on training points as the tangent has them, (record, n, k).
         there: on test points, at the last record alone, (m, k).
+        older: the same by the tangent that led to this one; None where nothing but the end is recorded.
         missed: how far losses of single examples differ at the end between network and tangent, as a share of their mean:
             on training or test points, the larger.
     """
@@ -111,6 +120,7 @@ class Stride(NamedTuple):
     images: Array
     here: Array
     there: Array
+    older: Older | None
     missed: float
 
 
@@ -122,28 +132,31 @@ def begin(network: AbstractTangents, here: Array, there: Array) -> Place:
 
 def stride(training: Training, place: Place, tangent: Tangent, records: np.ndarray) -> Stride | None:
     """Train for `records[-1]` steps by the tangent halfway, which the given one leads to; None where that has no end."""
-    length, middle = int(records[-1]), place.network
+    length, middle, older = int(records[-1]), place.network, None
     if length > 1:
         carried = _carried(training, place)
         images = images_of(tangent.network, training.X, carried, place.here)
-        trail = _trail(training, place, tangent, carried, images, records[-1:])
+        trail = _trail(training, place, tangent, carried, images, records)
+        if len(records) > 1:
+            here = outputs_along(place.here, tangent.given, tangent.given.kernel, carried, trail, images)
+            older = Older(tangent, trail, here)
         change = _change(training, tangent, carried, trail)
         # Half of the way, not of the time: training slows down. Steps begin where they are taken, hence half a step less.
         middle = place.network.moved(place.network.combine([(1 - 1 / length) / 2], [change]))
     kernel = middle.kernel(training.X, None, "mean" if training.y.shape[1] == 1 else training.kernel)
     if not np.isfinite(kernel).all():
         return None
-    return stride_along(training, place, Tangent(middle, shapes(kernel, training.y)), records)
+    return stride_along(training, place, Tangent(middle, shapes(kernel, training.y)), records, older)
 
 
-def stride_along(training: Training, place: Place, tangent: Tangent, records: np.ndarray) -> Stride:
+def stride_along(
+    training: Training, place: Place, tangent: Tangent, records: np.ndarray, older: Older | None = None
+) -> Stride:
     """Train for `records[-1]` steps by the given tangent."""
     carried, given = _carried(training, place), tangent.given
     images = images_of(tangent.network, training.X, carried, place.here)
     trail = _trail(training, place, tangent, carried, images, records)
-    with np.errstate(over="ignore", invalid="ignore"):
-        moved = given.folded(given.kernel @ given.flat(trail.coefficients), given.n)
-        here = place.here + moved + np.tensordot(shares(carried, trail), images, 1)
+    here = outputs_along(place.here, given, given.kernel, carried, trail, images)
     change = _change(training, tangent, carried, trail)
     network = place.network.moved(change)
     there = end_there = place.there
@@ -155,7 +168,16 @@ def stride_along(training: Training, place: Place, tangent: Tangent, records: np
     step = place.step + int(records[-1])
     end = Place(step, network, offset, velocity, network.outputs(training.X), end_there)
     missed = _missed(training, here[-1], there, end)
-    return Stride(end, tangent, trail, carried, images, here, there, missed)
+    return Stride(end, tangent, trail, carried, images, here, there, older, missed)
+
+
+def outputs_along(
+    start: Array, given: Shapes, kernel: np.ndarray, carried: Carried, trail: Trail, images: Array
+) -> Array:
+    """Outputs of a tangent at the recorded steps, (record, points, k), on points whose kernel and images are given."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = given.folded(kernel @ given.flat(trail.coefficients), len(start))
+        return start + moved + np.tensordot(shares(carried, trail), images, 1)
 
 
 def _carried(training: Training, place: Place) -> Carried:
