@@ -294,7 +294,7 @@ def test_final_singular_values_multiply_and_subtract_to_what_is_conserved():
         ),
         (
             lambda: final_layer_singular_values([1.0, 2.0, 3.0], 1.0, 2),
-            "input_size must be a whole number of at least 3; got 2",
+            "input_size must be a whole number of at least 3 and at most 100000000; got 2",
         ),
         (lambda: final_layer_singular_values([1.0], -1.0, 2), "gamma must be"),
     ],

@@ -43,6 +43,7 @@ def photographs(
     for name, number in (("train", train), ("test", test)):
         if arguments.count(name, number) % len(names):
             raise ValueError(f"{name} must be a positive multiple of the {len(names)} photographs; got {number}")
+    train, test = int(train), int(test)
     cut = [_patches(_grey(name), size, train // len(names), test // len(names), rng) for name in names]
 
     def part(half: int, number: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -84,7 +84,7 @@ def from_moments(
     """The learning curve of a table that has been summed up, from the rows that were kept of it."""
     learner = learner_of(kernel, ridge)
     arguments.number("level", level, above=0, below=1)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(arguments.count("seed", seed, 0))
     # The rows that were kept lie in the order of the table, which may be sorted.
     drawn = rng.permutation(len(moments.sample))[: MOST_ROWS[kernel]]
     X, Y = moments.sample[drawn], moments.sample_targets[drawn] / np.sqrt(np.trace(moments.syy))

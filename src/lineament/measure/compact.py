@@ -97,7 +97,7 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
     """
     arguments.function("map", map)
     x = jnp.asarray(at if isinstance(at, jax.Array) else arguments.numeric("at", at))
-    if x.ndim != 1 or not jnp.issubdtype(x.dtype, jnp.floating):
+    if x.ndim != 1 or not x.size or not jnp.issubdtype(x.dtype, jnp.floating):
         raise ValueError(f"at must be one example, a vector of floating-point numbers; got {x.dtype} {x.shape}")
     value, pull = jax.vjp(lambda example: map(example[None])[0], x)
     weights = np.asarray(jax.lax.map(lambda unit: pull(unit)[0], jnp.eye(value.size, dtype=value.dtype)))

@@ -87,7 +87,7 @@ def derivative(W: ArrayLike, A: ArrayLike, gradient: Gradient, hvp: HessianProdu
         hvp: (W, A) ↦ ∇²ℓ(W)[A].
         depth: n ≥ 1.
     """
-    W, n = arguments.matrix("W", W), arguments.count("depth", depth)
+    W, n = arguments.matrix("W", W), arguments.count("depth", depth, most=10_000)
     A = arguments.matrix("A", A, W.shape)
     gradient, hvp = arguments.function("gradient", gradient), arguments.function("hvp", hvp)
     G = arguments.matrix("gradient(W)", gradient(W), W.shape)

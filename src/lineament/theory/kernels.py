@@ -27,6 +27,9 @@ from .wide_layers import Layer, closed_form
 
 AnyActivation = str | Activation | Callable[[Array], Array]
 
+MOST_LAYERS = 10_000
+"""Hidden layers; every one is a pass over the kernel."""
+
 
 class Kernels(NamedTuple):
     """Covariance of the outputs at the start and kernel of their training, each ``(n, n')``."""
@@ -52,7 +55,7 @@ def infinite(x: ArrayLike, y: ArrayLike | None = None, *, activation: AnyActivat
         hidden_layers: L ≥ 0; all L + 1 layers are trained. With none, both kernels are ⟨x, y⟩/d.
     """
     X, Y = _pair(x, y)
-    L, phi = arguments.count("hidden_layers", hidden_layers, 0), resolve(activation)
+    L, phi = arguments.count("hidden_layers", hidden_layers, 0, MOST_LAYERS), resolve(activation)
     s, t, theta = _geometry(X, None if y is None else Y)
     cosine = theta.cos
     T = cosine  # the tangent kernel in units of the two standard deviations
@@ -107,7 +110,7 @@ def expansion(activation: AnyActivation, hidden_layers: int) -> Expansion:
         activation: see :func:`lineament.theory.activations.resolve`.
         hidden_layers: L ≥ 0.
     """
-    hidden_layers = arguments.count("hidden_layers", hidden_layers, 0)
+    hidden_layers = arguments.count("hidden_layers", hidden_layers, 0, MOST_LAYERS)
     phi = resolve(activation)
     q, k, k_slope, ntk, ntk_slope = 1.0, 0.0, 1.0, 0.0, 1.0
     for _ in range(hidden_layers):

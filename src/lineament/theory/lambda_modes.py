@@ -141,7 +141,7 @@ def final_layer_singular_values(target_singular_values: ArrayLike, gamma: float,
     """
     values = arguments.vector("target_singular_values", target_singular_values, least=0)
     gamma = arguments.number("gamma", gamma, least=0)
-    input_size = arguments.count("input_size", input_size, values.size)
+    input_size = arguments.count("input_size", input_size, values.size, 10**8)
     values = np.sort(np.pad(values, (0, input_size - values.size)))[::-1]
     first = np.sqrt(np.hypot(values, gamma) + gamma)
     second = np.divide(values, first, out=np.zeros_like(values), where=first > 0)
