@@ -10,7 +10,7 @@ from tools.fuzz import __main__ as fuzz
 from tools.fuzz import commands
 from tools.fuzz.calls import tried
 from tools.fuzz.judge import judge
-from tools.fuzz.surface import call
+from tools.fuzz.surface import call, surface
 
 from lineament.core import arguments
 
@@ -73,6 +73,15 @@ def test_control_characters_on_the_terminal_are_a_fault(monkeypatch):
     assert commands.tried(("claims",)).fault == "silent"
     monkeypatch.setattr(commands, "_run", lambda line: int("text"))
     assert commands.tried(("claims",)).fault == "traceback"
+
+
+def test_calls_are_made_in_an_empty_folder_alone(tmp_path, monkeypatch):
+    """They write files by relative paths: made where one happens to be, they leave them behind."""
+    monkeypatch.chdir(tmp_path)
+    assert "measure.spectra.effective_rank" in surface(["measure"])
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match="working folder must be empty"):
+        surface(["measure"])
 
 
 def test_the_same_seed_draws_the_same_trials():

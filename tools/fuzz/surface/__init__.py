@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tools.fuzz.hostile import kind_of
@@ -42,6 +43,11 @@ def call(function: Callable[..., Any], slow: bool = False, /, **arguments: Any) 
 
 
 def surface(packages: Sequence[str] = PARTS) -> dict[str, Call]:
-    """All calls by their names, such as "theory.modes.trajectory". Files are written to the working folder."""
+    """All calls by their names, such as "theory.modes.trajectory".
+
+    They name files by relative paths, and so do hostile arguments: the working folder must be one that is thrown away.
+    """
+    if any(Path().iterdir()):
+        raise ValueError(f"the working folder must be empty, for calls write to it; got {Path.cwd()}")
     parts = (importlib.import_module(f"{__name__}.{part}") for part in packages)
     return {name: made for part in parts for name, made in part.calls().items()}
