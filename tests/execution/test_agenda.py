@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from lineament.claims import Claim
+from lineament.claims import Claim, find
 from lineament.evidence import Check, Verdict
-from lineament.execution import agenda, store, unattended
+from lineament.execution import agenda, campaign, engines, store, unattended
 from lineament.execution.campaign import Job
 from lineament.execution.store import Stored
 
@@ -128,3 +128,33 @@ def test_what_is_missing_is_run_and_stored_on_a_bare_host(tmp_path, monkeypatch)
 def test_a_run_that_would_not_end_in_time_is_not_begun(tmp_path):
     items = unattended.missing(tmp_path, ["hu-k"], "full", [0])
     assert unattended.run(items, 1.0, pytest.fail) == 0
+
+
+def test_two_campaigns_share_a_machine_by_what_claims_say_of_it(tmp_path):
+    ids = ("hu-k", "hacohen-f2")
+    assert [item.job.id for item in unattended.missing(tmp_path, ids, seeds=[0], on="gpu")] == ["hacohen-f2"]
+    assert [item.job.id for item in unattended.missing(tmp_path, ids, seeds=[0], on="cpu")] == ["hu-k"]
+    assert len(unattended.missing(tmp_path, ids, seeds=[0])) == 2
+
+
+def test_several_claims_run_at_a_time_on_cores_alone(tmp_path):
+    told = on_a_bare_host(
+        "cohen-c1", "--size", "quick", "--seeds", "5-6", "--out", str(tmp_path), "--on", "cpu", "--jobs", "2"
+    )
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.splitlines()[-1] == "2 of 2 missing runs are there now"
+    kept = [store.load(tmp_path / f"cohen-c1.quick.{seed}.json") for seed in (5, 6)]
+    assert {record.environment["device"] for record in kept} == {"cpu: cpu"}
+
+
+def test_a_long_run_is_passed_over_for_a_shorter_one(tmp_path):
+    takes = {"cohen-c1": 1e6, "hu-k": 0.0}
+    jobs = [Job(find(id), "quick", 0, tmp_path) for id in takes]
+    (outcome,) = campaign.run(jobs, fits=lambda job: takes[job.id] < 60)
+    assert outcome.id == "hu-k"
+    assert list(tmp_path.iterdir()) == [tmp_path / "hu-k.quick.0.json"]
+
+
+def test_more_workers_than_devices_share_them():
+    with engines.Processes(3, devices=2) as processes:
+        assert [device for device, _ in processes.idle] == [0, 1, 0]

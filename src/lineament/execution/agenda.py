@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from lineament.claims.claim import Claim
 from lineament.evidence import Verdict
 
 from .campaign import Job
@@ -90,6 +91,11 @@ def in_words(cost: str) -> float:
     """The seconds that a cost in words names, such as "8 min on an H200"; a guess where it names none."""
     match = re.match(r"([\d.]+) (s|min|h)\b", cost)
     return float(match[1]) * UNITS[match[2]] if match else UNKNOWN
+
+
+def for_gpu(claim: Claim) -> bool:
+    """Whether a claim is meant for a GPU at full size, by what it says of its cost."""
+    return "GPU" in claim.full or "H200" in claim.full
 
 
 def within(items: Iterable[Item], limit: float) -> list[Item]:

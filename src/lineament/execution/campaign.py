@@ -116,12 +116,14 @@ def forget(jobs: Sequence[Job]) -> None:
 
 
 class _Queue:
-    def __init__(self, jobs: Sequence[Job], begin: Callable[[str], None]) -> None:
-        self.waiting, self.begin = deque(jobs), begin
+    def __init__(self, jobs: Sequence[Job], begin: Callable[[str], None], fits: Callable[[Job], bool]) -> None:
+        self.waiting, self.begin, self.fits = deque(jobs), begin, fits
         self.begun: dict[Job, float] = {}
         self.tries: dict[Job, int] = {}
 
     def take(self) -> Job | None:
+        while self.waiting and not self.fits(self.waiting[0]):
+            self.waiting.popleft()
         if not self.waiting:
             return None
         job = self.waiting.popleft()
@@ -143,6 +145,7 @@ def run(
     workers: int | None = 1,
     begin: Callable[[str], None] = lambda id: None,
     engine: Any = "local",
+    fits: Callable[[Job], bool] = lambda job: True,
 ) -> "Generator[Stored | Failure]":
     """Run the jobs on an engine and yield each outcome as it comes.
 
@@ -151,12 +154,13 @@ def run(
         workers: How many processes or tasks at a time; with one on this machine, they run in this process.
         begin: Called with a claim's id when it is started.
         engine: Where to run them, as `lineament.sweep` takes it.
+        fits: Asked of each job when a worker is free for it; one that does not fit is passed over.
     """
     if not jobs:
         return
     near = isinstance(engine, str) and engine == "local"
     with engines.engine(engine, min(workers or engines.cores(), len(jobs)) if near else workers) as on:
-        queue = _Queue(jobs, begin)
+        queue = _Queue(jobs, begin, fits)
         for job, outcome in engines.Drive(on, Job.run, queue):
             if isinstance(outcome, engines.Lost):
                 if not queue.again(job):

@@ -67,7 +67,7 @@ class Processes(Executor):
         self.threads = max(1, cores() // workers)
         self.others = multiprocessing.active_children()
         self.freed = threading.Condition()
-        self.idle = deque(self._pool(place if devices else None) for place in range(workers))
+        self.idle = deque(self._pool(place % devices if devices else None) for place in range(workers))
         self.running: set[ProcessPoolExecutor] = set()
         self.closed = False
 

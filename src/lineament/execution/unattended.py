@@ -4,14 +4,18 @@
 line asks for packages that a borrowed machine with a GPU may not have; this asks for none besides what claims compute
 with. A claim that needs more fails by itself, and the others go on. Every run is stored when it ends, so that the same
 command goes on where the last one was stopped. Figures are drawn later, from what is stored.
+
+A GPU beside many cores is used whole by two campaigns at once: `--on gpu --jobs 4` runs four claims at a time that say
+they are for a GPU, which one alone seldom fills, and `--on cpu --jobs 12` the others, each on a core.
 """
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from . import agenda, campaign
 from .store import Stored, load_folder, summary
@@ -23,12 +27,25 @@ if TYPE_CHECKING:
 
 
 def missing(
-    out: Path, ids: Sequence[str] = (), size: "Size" = "full", seeds: Sequence[int] = (0, 1, 2)
+    out: Path,
+    ids: Sequence[str] = (),
+    size: "Size" = "full",
+    seeds: Sequence[int] = (0, 1, 2),
+    on: Literal["gpu", "cpu"] | None = None,
 ) -> list[agenda.Item]:
-    """What a folder lacks of some claims (of all, without ids), the most disputed first."""
+    """What a folder lacks of some claims (of all, without ids), the most disputed first.
+
+    Args:
+        out: The folder of evidence.
+        ids: Which claims.
+        size: At which size.
+        seeds: Which seeds; the figure is kept of the first.
+        on: Only claims that are meant for a GPU, or only the others.
+    """
     from lineament.claims import all_claims, find
 
     claims = [find(id) for id in ids] or list(all_claims().values())
+    claims = [claim for claim in claims if on is None or agenda.for_gpu(claim) == (on == "gpu")]
     wanted = [
         campaign.Job(claim, size, seed, out.resolve(), with_figure=seed == seeds[0])
         for claim in claims
@@ -39,14 +56,15 @@ def missing(
     return agenda.agenda(left, load_folder(out)[0] if out.is_dir() else [])
 
 
-def run(items: Sequence[agenda.Item], seconds: float, tell: Callable[["Stored | Failure"], None]) -> int:
-    """Run what still fits into the time that is left, by the clock, one after the other; returns how many ended."""
+def run(
+    items: Sequence[agenda.Item], seconds: float, tell: Callable[["Stored | Failure"], None], jobs: int = 1
+) -> int:
+    """Run what still fits into the time that is left, by the clock, so many at a time; returns how many ended."""
     end, count = time.monotonic() + seconds, 0
-    for item in items:
-        if item.seconds <= end - time.monotonic():
-            for outcome in campaign.run([item.job]):
-                tell(outcome)
-                count += isinstance(outcome, Stored)
+    takes = {item.job: item.seconds for item in items}
+    for outcome in campaign.run(list(takes), jobs, fits=lambda job: takes[job] <= end - time.monotonic()):
+        tell(outcome)
+        count += isinstance(outcome, Stored)
     return count
 
 
@@ -77,15 +95,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--size", choices=("quick", "full"), default="full")
     parser.add_argument("--seeds", type=whole_range, default=[0, 1, 2], metavar="A-B")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin only what should end in this time")
+    parser.add_argument(
+        "--on", choices=("gpu", "cpu"), help="only claims that are meant for a GPU, or only the others"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="claims at a time (default: 1)")
     parser.add_argument("--plan", action="store_true", help="say what is missing and how long it takes; run nothing")
     asked = parser.parse_args(arguments)
-    items = missing(asked.out, asked.ids, asked.size, asked.seeds)
+    if asked.on == "cpu":
+        os.environ["JAX_PLATFORMS"] = "cpu"  # the GPU, if there is one, is left to those that need it
+    items = missing(asked.out, asked.ids, asked.size, asked.seeds, asked.on)
     if asked.plan:
-        fitting = agenda.within(items, 60 * asked.minutes)
+        fitting = agenda.within(items, 60 * asked.minutes * asked.jobs)
         print(*map(planned, fitting), sep="\n")
         print(f"{len(fitting)} of {len(items)} missing runs, {sum(item.seconds for item in fitting) / 60:.0f} min")
         return
-    ended = run(items, 60 * asked.minutes, lambda outcome: print(line(outcome), flush=True))
+    ended = run(items, 60 * asked.minutes, lambda outcome: print(line(outcome), flush=True), asked.jobs)
     print(f"{ended} of {len(items)} missing runs are there now")
 
 
