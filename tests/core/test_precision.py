@@ -1,4 +1,6 @@
-"""Float32 products are computed in full unless TF32 is asked for; on a CPU all are, so what is traced is looked at."""
+"""Float32 products are computed in full unless less is asked for; on a CPU all are, so what is traced is looked at."""
+
+import re
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +10,8 @@ import pytest
 import lineament as la
 from lineament import measure, models, problems, starts, train
 from lineament.core.precision import full_precision, products
+from lineament.models import patches
+from lineament.train.objective import value_and_gradient
 
 NET = models.DeepLinear((3, 2, 2))
 
@@ -32,7 +36,9 @@ def _seen(run) -> set:
     return seen - {None}  # before anything runs, a record is asked for its shape alone
 
 
-@pytest.mark.parametrize(("precision", "as_jax_names_it"), [("float32", "highest"), ("tf32", "default")])
+@pytest.mark.parametrize(
+    ("precision", "as_jax_names_it"), [("float32", "highest"), ("tf32", "default"), ("bf16", "BF16_BF16_F32")]
+)
 def test_descent_computes_as_asked_and_says_so(precision, as_jax_names_it):
     problem, start = _task()
     kept = []
@@ -78,3 +84,61 @@ def test_another_precision_is_refused():
     problem, start = _task()
     with pytest.raises(ValueError, match="precision must be one of"):
         la.descend(NET, problem, start, step_size=0.1, steps=3, precision="fp8")
+
+
+def _products_on_a_gpu(precision) -> list[str]:
+    """The products of a step's loss and gradient, of a network with convolutions and dense layers, as a GPU gets them."""
+    net = models.ConvNet((32, 32, 2), (8, 8), (4, 3), pooled=(0, 1), parameterisation="standard", bias=True)
+    problem = problems.CrossEntropy(jnp.ones((2, 2048), jnp.float32), jnp.array([0, 1]), 3)
+    start = starts.glorot(net, 0, dtype=jnp.float32)
+    with products(precision):
+        step = jax.jit(lambda parameters: value_and_gradient(net, problem, parameters, None)).trace(start)
+        text = step.lower(lowering_platforms=("cuda",)).as_text()
+    return [line for line in text.splitlines() if re.search(r"dot_general|stablehlo\.convolution", line)]
+
+
+def test_every_product_of_a_step_has_factors_of_bfloat16_where_asked():
+    found = _products_on_a_gpu("bf16")
+    of_bfloat16 = r"\(tensor<[\dx]+bf16>, tensor<[\dx]+bf16>\)"
+    to_bfloat16 = r"lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32"
+    # Forwards, and backwards to the weights and to what came in, but for the images.
+    assert len(found) == 3 * 4 - 1
+    convolutions, others = [line for line in found if "convolution" in line], [x for x in found if "dot_" in x]
+    assert len(convolutions) == 3
+    assert all(re.search(of_bfloat16, line) for line in convolutions)
+    assert all(re.search(to_bfloat16, line) and line.endswith("xf32>") for line in others)
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32"])
+def test_no_product_of_a_step_has_factors_of_bfloat16_unasked(precision):
+    found = _products_on_a_gpu(precision)
+    assert len(found) == 3 * 4 - 1
+    assert not any("bf16" in line for line in found)
+
+
+def test_a_convolution_rounds_its_factors_and_its_sums_but_not_what_it_adds():
+    rng = np.random.default_rng(0)
+    h, K = (rng.normal(size=shape).astype(np.float32) for shape in [(2, 4, 4, 64), (3, 9 * 64)])
+    rounded = lambda x: np.asarray(jnp.asarray(x).astype(jnp.bfloat16), np.float64)  # noqa: E731
+    expected = np.asarray(patches.patches(jnp.asarray(rounded(h)), (3, 3))) @ rounded(K).T
+    with products("bf16"):
+        z = patches._by_library(jnp.asarray(h), jnp.asarray(K), (3, 3), (1, 1), "zero")
+    assert z.dtype == jnp.float32
+    np.testing.assert_allclose(z, expected, rtol=2**-8, atol=1e-4)  # half a unit of seven bits; float32 adds 576 terms
+    np.testing.assert_array_equal(z, rounded(z))
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="a GPU rounds factors where asked")
+def test_a_cpu_computes_float32_products_in_full_whatever_is_asked():
+    problem, start = _task()
+    full, rounded = (
+        la.descend(NET, problem, start, step_size=0.1, steps=3, precision=precision).loss.values
+        for precision in ("float32", "bf16")
+    )
+    np.testing.assert_array_equal(full, rounded)
+
+
+def test_factors_of_float64_are_not_rounded_to_bfloat16():
+    problem, start = _task(jnp.float64)
+    with pytest.raises(ValueError, match=r"precision must be .* in float64; got 'bf16'"):
+        la.descend(NET, problem, start, step_size=0.1, steps=3, precision="bf16")

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from ..core.precision import factor
+
 Padding = Literal["zero", "circular"]
 Pooling = Literal["max", "average"]
 Sides = tuple[int, int]
@@ -73,21 +75,27 @@ def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding:
         maps = lax.map(product, parts).reshape(-1, *h.shape[1:3], K.shape[0]) if len(parts) > 1 else product(parts[0])
         return jnp.concatenate([maps, product(rest)]) if len(rest) else maps
 
-    def elsewhere(h: jax.Array, K: jax.Array) -> jax.Array:
-        weights = K.reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
-        padded = _padded(h, kernel, above, padding)
-        return lax.conv_general_dilated(padded, weights, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-
+    elsewhere = lambda h, K: _by_library(h, K, kernel, above, padding)  # noqa: E731
     return lax.platform_dependent(h, K, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
+
+
+def _by_library(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+    """`z_p = K a_p` by the library for convolutions of a GPU, which gives back numbers of the type of the factors."""
+    weights = factor(K).reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
+    padded = _padded(factor(h), kernel, above, padding)
+    z = lax.conv_general_dilated(padded, weights, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return z.astype(K.dtype)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
 def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
     """`Σ_p g_p a_pᵀ`, (out, patch)."""
+    total = g.dtype
 
     def product(h: jax.Array, g: jax.Array) -> jax.Array:
         rows = _rows(h, kernel, above, padding)
-        return lax.dot_general(g.reshape(-1, g.shape[-1]), rows, (((0,), (0,)), ((), ())))
+        over_positions = (((0,), (0,)), ((), ()))
+        return lax.dot_general(g.reshape(-1, g.shape[-1]), rows, over_positions, preferred_element_type=total)
 
     def on_cpu(h: jax.Array, g: jax.Array) -> jax.Array:
         parts, rest = _parts(h, kernel[0] * kernel[1])
@@ -97,7 +105,8 @@ def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, above: Sides, pa
         first = first + product(rest, g[last:]) if len(rest) else first
         return lax.scan(lambda total, part: (total + product(*part), None), first, (parts[1:], gradients[1:]))[0]
 
-    return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=product)
+    elsewhere = lambda h, g: product(factor(h), factor(g))  # noqa: E731
+    return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
 
 
 # Both are linear in either argument, and the derivatives of each are the other two products.

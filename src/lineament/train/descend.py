@@ -64,7 +64,8 @@ def descend(
         tolerance: Stop a member once its loss, looked at when recording, is at most this. Its last values are held.
         on_divergence: "raise" stops with a `Diverged` error that names member, step and loss; "keep" carries on and
             leaves the rest of that member's records not-a-number, with the step in `diverged_at`.
-        precision: Of float32 products on a GPU: "float32", or "tf32", which is faster and keeps ten bits of each factor.
+        precision: Of float32 products on a GPU: "float32"; "tf32", which is faster and keeps ten bits of each factor; or
+            "bf16", which is faster still and keeps seven, in gradients too. Sums are in float32 in any case.
         progress: Called now and then with the share of the run that is done.
 
     Returns:
@@ -78,6 +79,8 @@ def descend(
     arguments.function("optimiser", optimiser)
     require_model(model)
     step_size = jnp.asarray(step_size, dtype=dtype_of(start))
+    if precision == "bf16" and step_size.dtype == jnp.float64:
+        raise ValueError('precision must be "float32" or "tf32" for parameters in float64; got \'bf16\'')
     who = members(model, problem, start, step_size=step_size)
     records = resolve(record, model, *who.first)
     batch_size = None if batch_size is None else checks.whole("batch_size", batch_size)
