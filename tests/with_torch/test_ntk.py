@@ -18,6 +18,7 @@ from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 from lineament.torch import expand, ntk  # noqa: E402
 from lineament.torch.contract import Tile  # noqa: E402
 from lineament.torch.derivatives import Outer  # noqa: E402
+from lineament.torch.precision import full_precision  # noqa: E402
 
 
 def naive(model, x, y=None):
@@ -483,3 +484,43 @@ def test_a_derivative_of_exactly_zero_is_no_mistake(monkeypatch):
         model[0].bias.fill_(-100.0)
     x = draw(3, 4)
     close(ntk(model, x), naive(model, x))
+
+
+def test_nothing_is_rounded_on_the_way_and_the_settings_return():
+    """What PyTorch is told of float32 is as before, also after an error."""
+    cudnn = torch.backends.cudnn
+    read = lambda: (torch.get_float32_matmul_precision(), cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision)  # noqa: E731
+    before = read()
+    torch.set_float32_matmul_precision("high")
+    try:
+        outside = read()
+        with full_precision():
+            assert read() == ("highest", "ieee", "ieee")
+        assert read() == outside
+        with pytest.raises(ZeroDivisionError), full_precision():
+            raise ZeroDivisionError
+        assert read() == outside
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+
+
+def test_recurrent_layers_can_be_differentiated():
+    """cuDNN, whose recurrent layers have no derivative in evaluation mode, is off for them, and only for them."""
+    seen = []
+
+    class Watched(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner, self.scale = inner, nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            seen.append(torch.backends.cudnn.enabled)
+            out = self.inner(x)
+            return (out[0][:, -1] if isinstance(out, tuple) else out[:, -1]) * self.scale
+
+    ntk(Watched(nn.LSTM(2, 3, batch_first=True)).eval(), torch.randn(2, 4, 2))
+    assert not any(seen)
+    seen.clear()
+    ntk(Watched(nn.Linear(2, 3)), torch.randn(2, 4, 2))
+    assert all(seen)
+    assert torch.backends.cudnn.enabled

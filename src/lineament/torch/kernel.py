@@ -13,6 +13,7 @@ from .contract import Outputs, Tile, by_pairs
 from .derivatives import Dense, Derivative, Outer, nbytes, written
 from .jacobian import Jacobian
 from .layers import checked, quantised
+from .precision import differentiable, full_precision
 
 Inputs = Tensor | tuple[Tensor, ...]
 _EXAMPLES = 64  # at most in one block
@@ -53,7 +54,7 @@ def ntk(
     _refuse(checked(model))
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
-    with _buffers_kept(model):
+    with _buffers_kept(model), full_precision(), differentiable(model):
         return _kernel(Jacobian(model, forward), rows, columns, y is None, outputs, memory)
 
 

@@ -13,6 +13,7 @@ from ..linearisation import Linearised, Loss, make
 from ..linearisation.tangents import AbstractTangents, Array, Kernel, Progress
 from .kernel import ntk
 from .layers import copied
+from .precision import differentiable
 
 BLOCK = 512
 """Examples that go through the module at a time."""
@@ -157,7 +158,8 @@ class Tangents(AbstractTangents):
         return type(self.module).__name__
 
     def _value(self, parameters: Change, X: Tensor) -> Tensor:
-        out = functional_call(self.module, parameters, (X,))
+        with differentiable(self.module):
+            out = functional_call(self.module, parameters, (X,))
         return out.reshape(len(X), -1)
 
     def _add_pulled(self, found: Change, parameters: Change, X: Tensor, slope: Any) -> Tensor:

@@ -13,6 +13,8 @@ from torch.func import functional_call, jvp
 
 from lineament.core import arguments
 
+from .precision import differentiable
+
 Inputs = tuple[Tensor, ...]
 Forward = Callable[..., Any]
 
@@ -165,7 +167,8 @@ class Linearisation:
         found = []
         for some in pieces(inputs, batch):
             try:
-                value, change = jvp(partial(called, some), (start,), (ahead,))[:2]
+                with differentiable(model):
+                    value, change = jvp(partial(called, some), (start,), (ahead,))[:2]
             except (NotImplementedError, RuntimeError) as error:
                 raise ValueError(
                     f"linearise=True needs forward-mode derivatives of the model, which failed: {error}; record it "

@@ -1,0 +1,46 @@
+"""How a GPU computes while derivatives are taken: in full, and by functions that have a derivative."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+_HIGHEST = "highest"
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Inside, products of float32 numbers are computed in full on a GPU, whose convolutions keep ten bits by default.
+
+    Derivatives that were rounded so would differ from autograd's by more than rounding, and kernels of the same
+    network from one device to the next.
+    """
+    with ExitStack() as stack:
+        matmul = torch.get_float32_matmul_precision()
+        stack.callback(torch.set_float32_matmul_precision, matmul)
+        torch.set_float32_matmul_precision(_HIGHEST)
+        cudnn: Any = torch.backends.cudnn
+        if hasattr(cudnn, "conv"):  # from PyTorch 2.9 on, one precision for each kind of layer
+            for kind in (cudnn.conv, cudnn.rnn):
+                stack.callback(setattr, kind, "fp32_precision", kind.fp32_precision)
+                kind.fp32_precision = "ieee"
+        else:
+            stack.callback(setattr, cudnn, "allow_tf32", cudnn.allow_tf32)
+            cudnn.allow_tf32 = False
+        yield
+
+
+@contextmanager
+def differentiable(model: nn.Module) -> Iterator[None]:
+    """Inside, recurrent layers have derivatives in evaluation mode; those of cuDNN have none."""
+    if not any(isinstance(module, nn.RNNBase) for module in model.modules()):
+        yield
+        return
+    before = torch.backends.cudnn.enabled
+    torch.backends.cudnn.enabled = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.enabled = before
