@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from lineament.claims.cohen import hard_instances
+from lineament.claims.cohen import hard_instances, proposition_3
 from lineament.claims.cohen.completion_routes import resolved
 from lineament.claims.cohen.figure_1_left import Race, Settings, _checks
 from lineament.claims.cohen.iterations import first_step
+from lineament.claims.cohen.losses import Loss
 from lineament.claims.cohen.tensor_tasks import overlap
 from lineament.data import catalogue, gas
 from lineament.evidence import figure as fig
@@ -100,3 +101,15 @@ def test_signs_count_until_the_least_values_of_balanced_layers_part():
     least = np.array([[0.1, 0.1], [0.02, 0.03], [0.01, 0.03], [0.02, 0.02]])  # (record, layer): the third has parted
     layers = np.stack([[np.diag([1.0, value]) for value in record] for record in least])
     np.testing.assert_array_equal(resolved(layers), [True, True, False, False])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("gradient", [1.0, 1e-3, 1e-6])
+def test_the_order_of_descent_is_seen_from_a_slight_slope_too(n, gradient):
+    # ½(w + 3)² + ½(w − 3 − g)²: a slope of −g at 0 under values of 9 and a curvature of 2.
+    loss = Loss("square", np.ones((2, 1, 1)), np.array([3.0, -3.0 - gradient]), np.ones(2))
+    radii = proposition_3.RADII * proposition_3._bend(loss, np.ones((1, 1))) ** (1 / n)
+    drops = proposition_3._drops(loss, np.ones((1, 1)), (1,) * (n + 1), radii)
+    w = (radii / n**0.5) ** n
+    assert drops == pytest.approx(gradient * w - w**2, rel=1e-8)
+    assert proposition_3.slope(radii[:5], drops[:5])[0] == pytest.approx(n, rel=1e-3)
