@@ -132,7 +132,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="10 s",
-        full="6 min on an H200 (estimate)",
+        full="5 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f5",
@@ -311,7 +311,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="6 min on an H200 (estimate)",
+        full="2 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-s54",

@@ -81,6 +81,7 @@ class Along(NamedTuple):
 ALL: tuple[by_epochs.Loss, ...] = ("cross-entropy", "square")
 CE: tuple[by_epochs.Loss, ...] = ("cross-entropy",)
 SHORT, LONG = (0, 1, 3, 6, 12, 25, 50), (0, 1, 2, 5, 10, 20, 50, 100)
+EARLY = (0, 1, 2, 3, 4, 6, 8, 11, 15)  # "at the beginning"
 QUICK = Settings(
     cases=(
         Case("a", "photographs", "dense", "linear", CE, (0.01,), SHORT),
@@ -99,8 +100,8 @@ FULL = Settings(
         Case("a", "cifar-10", "dense", "linear", ALL, (3e-4, 2e-3), LONG),
         Case("b", "cats-dogs", "st-VGG", "linear", ALL, (0.005, 0.02), LONG),
         Case("c", "cats-dogs", "dense", "linear", CE, (0.02, 0.1), LONG),
-        Case("d", "cats-dogs", "st-VGG", "elu", CE, (0.01, 0.02), (0, 1, 2, 4, 8, 15, 30)),
-        Case("d", "cats-dogs", "st-VGG", "relu", CE, (0.01, 0.02), (0, 1, 2, 4, 8, 15, 30), judged=False),
+        Case("d", "cats-dogs", "st-VGG", "elu", CE, (0.01, 0.02), EARLY),
+        Case("d", "cats-dogs", "st-VGG", "relu", CE, (0.01, 0.02), EARLY, judged=False),
     ),
     hidden=1024,
     networks=10,

@@ -47,7 +47,7 @@ class Ensemble(NamedTuple):
 
 @sizes(
     quick=Settings("photographs", (64,), 0.5, (0.02,), "small", (0.02,), 5, 30, 100, None),
-    full=Settings("small-mammals", (1024,) * 4, 0.5, (2e-4, 5e-4, 1e-3), "st-VGG", (0.001, 0.005), 40, 100, 100, 0.85),
+    full=Settings("small-mammals", (1024,) * 4, 0.5, (2e-4, 5e-4, 1e-3), "st-VGG", (0.001, 0.005), 25, 100, 100, 0.85),
 )
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Accessibility of the training examples in ensembles of deep linear and of convolutional networks, with dropout.

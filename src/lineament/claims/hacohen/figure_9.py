@@ -137,6 +137,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         settings=tasks_drawn[0].sizes,
         protocol=_protocol(settings, tasks_drawn[0]),
         figure=_figure(all_gains, settings.judged_share, numbers),
+        remarks=[_on_shares(gains, numbers) for gains in all_gains if len(gains.part.shares) > 1],
     )
 
 
@@ -238,6 +239,17 @@ def _variances(settings: Settings, task: Task) -> dict[str, float]:
         for name, part in ((low(share), components.lowest(share)), (high(share), components.highest(share))):
             numbers[f"share of the variance in the {name}"] = float(components.variances[part].sum() / total)
     return numbers
+
+
+def _on_shares(gains: Gains, numbers: dict[str, float]) -> str:
+    """A control in words: what amplifying more of the components does, and what they hold."""
+    words = []
+    for share in gains.part.shares:
+        rises = [gains.gain(name(share)) - gains.gain("original") for name in (low, high)]
+        lowest, highest = (f"{rise.mean():+.3f} ± {readings.standard_error(rise):.3f}" for rise in rises)
+        held = numbers[f"share of the variance in the {low(share)}"]
+        words.append(f"{share:.1%}: lowest, with {held:.1g} of the variance, {lowest}; highest {highest}")
+    return f"The control, {gains.part.label}: gain over the original's by share amplified. " + ". ".join(words) + "."
 
 
 def _protocol(settings: Settings, task: Task) -> dict[str, str]:
