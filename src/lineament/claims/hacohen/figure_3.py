@@ -21,6 +21,7 @@ from . import readings
 from .networks import Start, dense, start
 
 TENTH = "≈ is taken as within a tenth, set before these runs; the paper prints no number"
+WIDER = 4  # of the control's hidden layers, over those that failed
 
 
 class Settings(NamedTuple):
@@ -72,6 +73,7 @@ class Cell(NamedTuple):
     start: Start
     dropout: float
     step_size: float
+    width: int  # of the hidden layers
     summary: np.ndarray  # (network, record, side, layer, statistic), diagonals over their means at the start's law
     accuracy: np.ndarray  # on test images, (network, record)
     diverged: bool
@@ -86,6 +88,11 @@ class Cell(NamedTuple):
         """What was chosen, in words."""
         loss = "" if self.loss == "cross-entropy" else "square loss, "
         return f"{loss}{self.start}, dropout {self.dropout:g}, step {self.step_size:g}"
+
+    @property
+    def kind(self) -> tuple[str, str, float, int]:
+        """All that was chosen but the step size."""
+        return self.loss, self.start, self.dropout, self.width
 
     def off(self, side: int) -> np.ndarray:
         """By layer, the largest distance of the mean diagonal from its mean, up to the best record."""
@@ -108,29 +115,70 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     tenth of α_l and β_l, other entries within a tenth of them in the mean, and A₂ moving more than B₄ (three factors
     each) by two standard errors over networks. The best test accuracy is the first that cannot be told from the highest
     (one standard error). Definition 3, no dropout, other step sizes and the square loss are shown beside.
+
+    The statement is one about wide layers. Where a check fails, a control tells whether the run's width is to blame: what
+    is judged is trained once more with hidden layers four times as wide. If these keep to their means, the run is too
+    narrow to answer; if not, the statement differs.
     """
     task = _task(settings.data, key)
     cells = _train(settings, task, key)
-    low, high = settings.peak_between
     epochs = np.asarray(settings.epochs)
-    own = [
-        cell
-        for cell in cells
-        if (cell.loss, cell.start, cell.dropout) == ("cross-entropy", "Glorot", max(settings.dropouts))
-    ]
-    judged = [cell for cell in own if not cell.diverged and low <= epochs[cell.best] < high]
+    own = [cell for cell in cells if cell.kind == cells[0].kind]
+    judged = _judged(settings, own)
+    checks, control = _checks(judged, _void(settings, judged, task)), []
+    if not all(check.passed or check.void for check in checks):
+        control = _control(settings, task, key, [cell.step_size for cell in judged])
+        checks = _checks(judged, _too_narrow(settings, control))
     return Evidence(
-        checks=_checks(judged, low, high, task),
-        numbers=_numbers(cells, epochs),
+        checks=checks,
+        numbers=_numbers(cells, epochs)
+        | _numbers(control, epochs, f"control, layers of {WIDER * settings.hidden[0]}: "),
         settings=task.sizes | {"step sizes judged": [cell.step_size for cell in judged]},
         protocol=_protocol(settings, task),
-        figure=_figure(cells, (judged or own)[0], epochs),
+        figure=_figure([*cells, *control], (judged or own)[0], epochs),
         remarks=[
             "What moves A first is the start's own map dying away, of order q/m; what is learnt then adds its square. "
             "At larger steps the best test accuracy comes earlier in epochs and later in distance, and A has "
             "moved by more.",
+            *_on_control(judged, control),
         ],
     )
+
+
+def _judged(settings: Settings, own: list[Cell]) -> list[Cell]:
+    """Of the runs as the paper trains, those whose best test accuracy comes about where the paper's does."""
+    low, high = settings.peak_between
+    return [cell for cell in own if not cell.diverged and low <= settings.epochs[cell.best] < high]
+
+
+def _control(settings: Settings, task: Task, key: jax.Array, step_sizes: list[float]) -> list[Cell]:
+    """What is judged, with wider hidden layers."""
+    wider = settings._replace(hidden=tuple(WIDER * m for m in settings.hidden))
+    grid: list[tuple[Start, float]] = [(settings.starts[0], step_size) for step_size in step_sizes]
+    return _run(wider, task, key, "cross-entropy", max(settings.dropouts), grid)
+
+
+def _too_narrow(settings: Settings, control: list[Cell]) -> str:
+    """Why the run cannot answer, if wider layers keep to their means."""
+    judged = _judged(settings, control)
+    if not judged or not all(check.passed or check.void for check in _checks(judged, "")):
+        return ""
+    return (
+        f"too narrow: with hidden layers of {judged[0].width} in place of {settings.hidden[0]}, all else as it is, A and "
+        "B keep to their means within a tenth"
+    )
+
+
+def _on_control(judged: list[Cell], control: list[Cell]) -> list[str]:
+    """A sentence on what wider layers change."""
+    if not control:
+        return []
+    off = lambda cells, side: max(float(c.off(side).max() if side else c.off(side)[1]) for c in cells)  # noqa: E731
+    return [
+        f"The control: with hidden layers of {control[0].width} in place of {judged[0].width}, all else as it is, A₂ "
+        f"moves by {off(control, 0):.1%} in place of {off(judged, 0):.1%}, and B by {off(control, 1):.1%} in place of "
+        f"{off(judged, 1):.1%}."
+    ]
 
 
 def _task(name: str, key: jax.Array) -> Task:
@@ -139,8 +187,9 @@ def _task(name: str, key: jax.Array) -> Task:
     return tasks.patches(int(generator(key).integers(2**31)), 400, 400, 8)
 
 
-def _void(judged: list[Cell], low: int, high: int, task: Task) -> str:
+def _void(settings: Settings, judged: list[Cell], task: Task) -> str:
     """Why the runs cannot answer: nothing peaks where the paper's networks do, or the peak is one of chance."""
+    low, high = settings.peak_between
     if not judged:
         return f"no step size has its best test accuracy between epochs {low} and {high}"
     chance = 1 / task.classes
@@ -154,8 +203,7 @@ def _void(judged: list[Cell], low: int, high: int, task: Task) -> str:
     return ""
 
 
-def _checks(judged: list[Cell], low: int, high: int, task: Task) -> list[Check]:
-    void = _void(judged, low, high, task)
+def _checks(judged: list[Cell], void: str) -> list[Check]:
     worst = lambda read: max((float(read(cell)) for cell in judged), default=np.nan)  # noqa: E731
     ahead = [cell.moved(0, 1) - cell.moved(1, 3) for cell in judged]
     further = min(ahead, key=readings.in_errors, default=np.zeros(2))
@@ -185,18 +233,19 @@ def _checks(judged: list[Cell], low: int, high: int, task: Task) -> list[Check]:
     ]
 
 
-def _numbers(cells: list[Cell], epochs: np.ndarray) -> dict[str, float]:
+def _numbers(cells: list[Cell], epochs: np.ndarray, which: str = "") -> dict[str, float]:
     numbers = {}
     for cell in cells:
+        label = f"{which}{cell.label}"
         if cell.diverged:
-            numbers[f"{cell.label}: diverged"] = 1.0
+            numbers[f"{label}: diverged"] = 1.0
             continue
         numbers |= {
-            f"{cell.label}: epoch of the best test accuracy": float(epochs[cell.best]),
-            f"{cell.label}: best test accuracy": float(cell.accuracy.mean(axis=0).max()),
-            f"{cell.label}: A₂ off α₂ up to there": float(cell.off(0)[1]),
-            f"{cell.label}: B off β up to there, any layer": float(cell.off(1).max()),
-            f"{cell.label}: std of A₂'s diagonal over α₂ there": float(cell.summary[:, cell.best, 0, 1, 1].mean()),
+            f"{label}: epoch of the best test accuracy": float(epochs[cell.best]),
+            f"{label}: best test accuracy": float(cell.accuracy.mean(axis=0).max()),
+            f"{label}: A₂ off α₂ up to there": float(cell.off(0)[1]),
+            f"{label}: B off β up to there, any layer": float(cell.off(1).max()),
+            f"{label}: std of A₂'s diagonal over α₂ there": float(cell.summary[:, cell.best, 0, 1, 1].mean()),
         }
     return numbers
 
@@ -247,9 +296,8 @@ def _run(
         variances = (pc_bias.isometric_variances if law == "Definition 3" else pc_bias.glorot_variances)(net.widths)
         means = np.stack(pc_bias.scale_means(net.widths, variances))[..., None]  # (side, layer, 1)
         over_means = history.records["summary"][cell] / means
-        cells.append(
-            Cell(loss, law, dropout, step_size, over_means, accuracy[cell], bool(history.diverged[cell].any()))
-        )
+        diverged = bool(history.diverged[cell].any())
+        cells.append(Cell(loss, law, dropout, step_size, settings.hidden[0], over_means, accuracy[cell], diverged))
     return cells
 
 
@@ -318,13 +366,14 @@ def _figure(cells: list[Cell], shown: Cell, epochs: np.ndarray) -> fig.Figure:
             marks.append(fig.reference([x[shown.best]] * 2, [-0.5, 0.5], "best test accuracy"))
             panels.append(fig.Panel(tuple(marks), "epoch + 1", name, f"layer {layer + 1}", "log"))
     kept = [cell for cell in cells if not cell.diverged]
-    kinds = list(dict.fromkeys((cell.loss, cell.start, cell.dropout) for cell in kept))
+    kinds = list(dict.fromkeys(cell.kind for cell in kept))
     for side, name in ((0, "A₂ off α₂"), (1, "B off β")):
         marks = []
         for group, kind in enumerate(kinds):
-            of_kind = [cell for cell in kept if (cell.loss, cell.start, cell.dropout) == kind]
+            of_kind = [cell for cell in kept if cell.kind == kind]
             off = [cell.off(side)[1] if side == 0 else cell.off(side).max() for cell in of_kind]
             words = f"{kind[1]}, dropout {kind[2]:g}" + (", square loss" if kind[0] == "square" else "")
+            words += f", layers of {kind[3]}" if kind[3] != shown.width else ""
             marks += [
                 fig.points([cell.step_size for cell in of_kind], off, words, group),
                 fig.measured([cell.step_size for cell in of_kind], off, "", group),
