@@ -59,6 +59,12 @@ def test_a_void_check_never_passes_and_never_fails():
     assert "b = 2" in reason([BAD, VOID])
 
 
+def test_a_reason_that_several_checks_share_is_said_once():
+    alike = [at_most(name, 2.0, 1.0, void="too narrow") for name in ("a", "b", "c")]
+    assert reason(alike) == "a and 2 more: too narrow"
+    assert reason([*alike, at_most("d", 0.0, 1.0, void="too short")]) == "a and 2 more: too narrow; d: too short"
+
+
 @pytest.mark.parametrize(
     ("verdicts", "kind", "pooled"),
     [

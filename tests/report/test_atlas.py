@@ -348,8 +348,36 @@ def test_the_verdict_at_half_and_twice_the_bar(pages, records):
 
 def test_what_the_paper_did_stands_beside_what_was_done(pages):
     page = pages["gissin-a.html"]
-    assert "Setting The paper Here data Gaussian the same networks 100 ≠ 3" in page.text
-    assert "networks 100 ≠ 9" in page.text
+    # A theorem allows for any number of networks: no sign.
+    assert "Setting The paper Here data Gaussian the same networks 100 3" in page.text
+    assert "networks 100 9" in page.text
+
+
+@pytest.mark.parametrize(
+    ("paper", "here", "same", "differs"),
+    [
+        ("10 networks", "10 networks", True, False),
+        ("0.05 (D.2)", "0.05", True, False),
+        ("10 networks", "3 networks", False, True),
+        ("0.05 (D.2)", "0.02", False, True),
+        ("SGD", "SGD, batches of 50", False, False),
+        ("coarsely grid-searched; not stated", "swept: 0.1", False, False),
+        ("any linear map", "random maps", False, False),
+    ],
+)
+def test_only_what_is_other_than_in_the_paper_is_marked_as_such(paper, here, same, differs):
+    row = entries.Row("setting", paper, here)
+    assert (row.same, row.differs) == (same, differs)
+    assert not entries.Row("setting", paper, here, allowed=True).differs
+
+
+def test_a_setting_that_differs_has_a_sign(records):
+    own = dataclasses.replace(records[0], kind="experiment", protocol={"networks": "3", "data": "Gaussian"})
+    entry = dataclasses.replace(entries.gather([own], {})[0], paper_setting={"networks": "100", "data": "Gaussian"})
+    assert [(row.name, row.same, row.differs) for row in entry.protocol(own)] == [
+        ("networks", False, True),
+        ("data", True, False),
+    ]
 
 
 def test_errata_have_both_forms(pages):

@@ -73,10 +73,19 @@ def reason(checks: Sequence[Check], printed: Sequence[Check] = ()) -> str:
     failed = [check for check in checks if check.failed]
     if failed:
         return "; ".join(map(str, failed))
-    void = [check for check in (*checks, *printed) if check.void]
+    void: dict[str, list[Check]] = {}
+    for check in (*checks, *printed):
+        if check.void:
+            void.setdefault(check.void, []).append(check)
     if void:
-        return "; ".join(map(str, void))
+        return "; ".join(_once(alike) for alike in void.values())
     misprint = [check for check in printed if check.failed]
     if misprint:
         return f"as printed: {misprint[0]}; corrected: {checks[0]}"
     return "; ".join(map(str, checks[:2]))
+
+
+def _once(alike: Sequence[Check]) -> str:
+    """Checks that are void for one reason, which is said once."""
+    first, *others = alike
+    return f"{first.name} and {len(others)} more: {first.void}" if others else str(first)

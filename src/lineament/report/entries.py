@@ -1,9 +1,10 @@
 """What the atlas lists: claims with all evidence that is stored for them."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
@@ -37,15 +38,35 @@ MEANINGS = {
 """What each verdict says, in one line."""
 
 
-class Row(tuple[str, str, str]):
-    """What a setting is called, what the paper did, and what was done here."""
+OPEN = re.compile(r"\bnot (stated|printed|in the notes)|^any\b|^–$")
+ASIDE = re.compile(r"\s*\([^()]*\)")
 
-    __slots__ = ()
+
+class Row(NamedTuple):
+    """One setting: what it is called, what the paper did, and what was done here.
+
+    Attributes:
+        name: What it is called.
+        paper: What the paper did.
+        here: What was done here.
+        allowed: Whether the paper speaks of a whole range, of which this is a case: the assumptions of a theorem.
+    """
+
+    name: str
+    paper: str
+    here: str
+    allowed: bool = False
+
+    @property
+    def same(self) -> bool:
+        """Whether the same was done; what stands in brackets says where the paper has it."""
+        return ASIDE.sub("", self.paper) == ASIDE.sub("", self.here)
 
     @property
     def differs(self) -> bool:
-        """Whether something else was done than the paper did."""
-        return self[1] != self[2]
+        """Whether something else was done: neither the same, nor the same told in more detail, nor what was left open."""
+        closed = not self.allowed and OPEN.search(self.paper) is None
+        return closed and not self.here.startswith(ASIDE.sub("", self.paper))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +121,12 @@ class Entry:
         """What the paper did beside what was done in a run, setting by setting."""
         names = dict.fromkeys((*self.paper_setting, *run.protocol))
         return [
-            Row((name, self.paper_setting.get(name, "not stated"), run.protocol.get(name, "as in the paper")))
-            if name in run.protocol
-            else Row((name, self.paper_setting[name], self.paper_setting[name]))
+            Row(
+                name,
+                paper := self.paper_setting.get(name, "not stated"),
+                run.protocol.get(name, paper),
+                allowed=self.kind == "theorem",
+            )
             for name in names
         ]
 

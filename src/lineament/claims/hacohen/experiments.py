@@ -8,7 +8,8 @@ _ACCESSIBILITY = (
     "The accessibility $a(x)$ of an example is the share of right answers about it over the networks of an ensemble and "
     "the epochs of their training: examples learnt early have a high one."
 )
-_TRAINED = {"loss": "cross-entropy", "optimiser": "SGD without momentum or weight decay"}
+_PLAIN = {"momentum and weight decay": "none"}
+_TRAINED = {"loss": "cross-entropy", "optimiser": "SGD"} | _PLAIN
 _COMPONENTS = (
     "Principal components are the eigenvectors $u_j$ of the data's second moments, by falling eigenvalue $d_j$."
 )
@@ -58,7 +59,8 @@ EXPERIMENTS = (
             "data": "not stated",
             "network": "one-layer linear; two-layer ReLU",
             "loss": "cross-entropy (§3.1); square in the theory",
-            "optimiser": "SGD without momentum or weight decay",
+            "optimiser": "SGD",
+            **_PLAIN,
             "step size": "not stated",
             "epochs": "not stated",
             "repeats": "10 networks",
@@ -87,14 +89,15 @@ EXPERIMENTS = (
         paper_setting={
             "data": _MAMMALS,
             "network": "fully connected linear, 5 layers of 1024",
-            "start": "Glorot uniform (§3.1)",
+            "start": "Glorot (§3.1: uniform)",
             "dropout": "0.5 before the output layer (D.2)",
             "loss": "cross-entropy",
-            "optimiser": "SGD without momentum or weight decay",
+            "optimiser": "SGD",
+            **_PLAIN,
             "step size": "coarsely grid-searched; not stated",
             "epochs": "best test accuracy at 200",
             "repeats": "10 networks",
-            "measure": "mean and std of diagonal and other entries of A and B",
+            "measure": "mean and deviation of diagonal and other entries of A and B",
         },
         kind="experiment",
         quick="6 s",
@@ -124,7 +127,8 @@ EXPERIMENTS = (
             "data": f"(a) CIFAR-10; (b), (d) {_PETS}; (c) the same, ZCA-whitened",
             "network": "(a), (c) 2-layer linear, 1024 units; (b) linear st-VGG; (d) st-VGG without dropout",
             "loss": "cross-entropy; “all results hold for the L2 loss as well”",
-            "optimiser": "SGD without momentum or weight decay, batches of 100 (D.2)",
+            "optimiser": "SGD, batches of 100 (D.2)",
+            **_PLAIN,
             "step size": "coarsely grid-searched; not stated",
             "epochs": "not stated",
             "repeats": "10 networks",
@@ -303,7 +307,7 @@ EXPERIMENTS = (
             "data": f"{_MAMMALS}; ImageNet-20; CIFAR-100; STL-10",
             "network": "VGG and st-VGG",
             **_TRAINED,
-            "step size": "0.05 for st-VGG (D.2)",
+            "step size": "0.05 (D.2, for st-VGG)",
             "epochs": "not stated",
             "repeats": "not stated",
             "neighbours": "not stated",
@@ -335,7 +339,8 @@ EXPERIMENTS = (
             "network": "two layers, ReLU",
             "start": "not stated",
             "loss": "cross-entropy (§3.1)",
-            "optimiser": "SGD without momentum or weight decay",
+            "optimiser": "SGD",
+            **_PLAIN,
             "step size": "not stated",
             "epochs": "not stated",
             "repeats": "not stated",
@@ -367,7 +372,7 @@ EXPERIMENTS = (
             "network": "linear st-VGG; st-VGG, both with dropout 0.25 and 0.5",
             "loss": "cross-entropy",
             "optimiser": "SGD, batches of 100",
-            "step size": "0.05 for st-VGG (D.2)",
+            "step size": "0.05 (D.2, for st-VGG)",
             "epochs": "not stated",
             "repeats": "10 networks in the text, 100 in Appendix D",
             "amplified": "1.5 %, by a factor of 10 (D.1)",
@@ -428,7 +433,7 @@ EXPERIMENTS = (
             "data": f"a two-class data set (§6.2); {_MAMMALS} (Appendix D)",
             "network": "st-VGG",
             **_TRAINED,
-            "step size": "0.05 for st-VGG (D.2)",
+            "step size": "0.05 (D.2, for st-VGG)",
             "epochs": "not stated",
             "repeats": "10 networks in the text, 100 in Appendix D",
             "components P": "10, 50, 500",

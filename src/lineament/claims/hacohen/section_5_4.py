@@ -20,7 +20,8 @@ from ..sizes import sizes
 from . import readings
 from .networks import dense, start
 
-Trained = Literal["both layers", "first layer", "both layers, noise of its own"]
+Trained = Literal["both layers", "first layer", "each its own noise"]
+OWN_NOISE: Trained = "each its own noise"  # the control: both layers trained
 FALL = 0.02
 FLIPS = 0.4  # of the training labels of a quick run, drawn again
 
@@ -242,9 +243,8 @@ def _own_noise(settings: Settings, case: Case, key: jax.Array) -> list[Cell]:
         batch=case.batch,
         precision=settings.precision,
     )
-    trained: Trained = "both layers, noise of its own"
     cell = _cell(
-        settings, case, trained, case.step_sizes[0], history.epochs, history.predictions, labels, task.test_labels
+        settings, case, OWN_NOISE, case.step_sizes[0], history.epochs, history.predictions, labels, task.test_labels
     )
     return [cell]
 
@@ -346,9 +346,9 @@ def _protocol(settings: Settings) -> dict[str, str]:
         "network": f"two layers, ReLU, {settings.hidden} hidden units; trained: " + ", or ".join(settings.trained),
         "start": "He's normal start",
         "loss": "cross-entropy",
-        "optimiser": "SGD, batches of " + ", ".join(str(case.batch) for case in settings.cases),
+        "optimiser": "SGD, batches of " + ", ".join(dict.fromkeys(str(case.batch) for case in settings.cases)),
         "step size": "; ".join(f"{c.data}: " + ", ".join(f"{s:g}" for s in c.step_sizes) for c in settings.cases),
-        "epochs": ", ".join(str(case.epochs) for case in settings.cases),
+        "epochs": ", ".join(dict.fromkeys(str(case.epochs) for case in settings.cases)),
         "repeats": f"{settings.networks} networks in two halves",
         "measure": "correlation of the shares of networks that are right about an example, at each epoch",
     }
@@ -367,7 +367,8 @@ def _figure(cells: list[Cell], overfit: int, judged_of: int) -> fig.Figure:
         ):
             lines = zip(of_layers, curves, names, strict=True)
             marks = tuple(fig.measured(cell.epochs, y, name, i) for i, (cell, y, name) in enumerate(lines))
-            panels.append(fig.Panel(marks, "epoch", label, f"{trained} trained", x_scale="log"))
+            title = f"control: {trained}" if trained == OWN_NOISE else f"{trained} trained"
+            panels.append(fig.Panel(marks, "epoch", label, title, x_scale="log"))
     return fig.Figure(
         tuple(panels),
         f"Consistency of the order of learning, and test accuracy, which declines by 0.02 in {overfit} of "
