@@ -89,3 +89,36 @@ def test_the_printed_determinant_is_zero(p, q):
     W1 = np.array([[p, q]])
     assert np.linalg.det(W1.T @ W1) == pytest.approx(0, abs=1e-12)
     assert np.linalg.det(W1 @ W1.T) == pytest.approx(p**2 + q**2)
+
+
+def test_the_frobenius_norm_is_below_every_multiple_of_n_over_d():
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    u, v, both = nodes[:, None], nodes[None, :], np.outer(weights, weights) / weights.sum() ** 2
+
+    def apart(rho):  # ρ E erf'(u) erf'(ρu + √(1 − ρ²)v), less ρ (E erf')²
+        slopes = 4 / math.pi * np.exp(-(u**2) - (rho * u + math.sqrt(1 - rho**2) * v) ** 2)
+        return rho * float(np.sum(both * slopes)) - 4 * rho / (3 * math.pi)
+
+    for rho in (0.1, 0.5, 1.0):
+        assert apart(rho) == pytest.approx(4 * rho / math.pi / math.sqrt(9 - 4 * rho**2) - 4 * rho / (3 * math.pi))
+    assert apart(1.0) == pytest.approx(0.145, abs=5e-4)
+    assert apart(0.05) == pytest.approx(0.0943 * 0.05**3, rel=5e-3)
+    d = 1000
+    signs = np.arange(-d, d + 1, 2) / d  # what ρ can be, with its chances
+    log_chance = [
+        math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1) - d * math.log(2) for k in range(d + 1)
+    ]
+    sixth = float(np.exp(log_chance) @ signs**6)
+    assert sixth == pytest.approx(15 / d**3, rel=5e-3)
+    n = d**3
+    frobenius = math.sqrt(0.145**2 * n + 0.0943**2 * sixth * n**2)
+    assert frobenius / (n / d) == pytest.approx(0.39 * d**-0.5, rel=0.01)
+
+
+@pytest.mark.parametrize("w", [-2.0, 0.1, 3.0])
+def test_white_inputs_do_not_make_shuffled_labels_easy(w):
+    x = np.array([1.0, 1.0, -1.0, -1.0])
+    assert np.mean(x) == 0
+    assert np.mean(x**2) == 1
+    assert np.mean(np.sign(w * x) == [1, -1, 1, -1]) == 0.5
+    assert np.mean(np.sign(w * x) == [1, 1, -1, -1]) == (w > 0)

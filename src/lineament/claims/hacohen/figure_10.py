@@ -96,6 +96,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         settings=task.sizes,
         protocol=_protocol(settings, task),
         figure=_figure(times),
+        remarks=[
+            "Whitening makes all directions equally fast; it does not make every labelling equally easy. By hand: q = 1, "
+            "n = 4, x = 1, 1, −1, −1, which is white. The labels 1, 1, −1, −1 are fitted by every w > 0, the shuffled "
+            "ones 1, −1, 1, −1 by none: two of four are right whatever w is, and no accuracy above ½ is ever reached.",
+        ],
     )  # fmt: skip
 
 

@@ -113,6 +113,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         },
         figure=_norms_figure(d, n, norms, cube, settings.alpha),
         remarks=[
+            "Counter-example to check by hand: φ = erf, infinitely wide, n = d³ random corners of {±1}^d. With ρ = "
+            "⟨x, x'⟩/d the kernels are (4ρ/π)(9 − 4ρ²)^(−½) and 4ρ/(3π): apart by 0.145 on the diagonal, where ρ = 1, "
+            "and by about 0.0943 ρ³ off it. As E ρ⁶ is about 15/d³, the squared Frobenius norm is about "
+            "0.145² n + 0.0943² · 15 n²/d³, and the norm 0.39 d^(−½) times n/d: below any constant times n/d.",
             "The Frobenius norm is at least n/d for every n ≲ d², by its diagonal alone, unless φ is linear. Beyond, "
             "it may be smaller: for odd φ on inputs of one norm, off-diagonal entries are of order d^(−3/2).",
             "Without the constant feature ν the spectral norm keeps a part ϑ1²TrΣ²/d of n/d where ϑ1 ≠ 0.",
