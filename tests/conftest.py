@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import jaxtyping
@@ -11,14 +12,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
+import typechecked
+
 jax.config.update("jax_enable_x64", os.environ.get("LINEAMENT_X64", "1") == "1")  # off in a part of `make nightly`
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # Shapes and types that the packages of training promise are checked at every call, before anything of them is imported.
 # Evidence and theory take what NumPy calls `ArrayLike`, which has no place for a tuple when it is looked at at run time.
-CHECKED = [f"lineament.{package}" for package in ("core", "problems", "models", "starts", "train")]
+CORE = Path(__file__).parents[1] / "src" / "lineament" / "core"
+CHECKED = [f"lineament.{package}" for package in ("problems", "models", "starts", "train")]
+CHECKED += [f"lineament.core.{module.stem}" for module in CORE.glob("*.py") if module.stem != "arguments"]
 install_import_hook(CHECKED, "typechecked.check")
+typechecked.without_shapes("lineament.core.arguments")
 
 # Compiling makes many objects that stay: looking through them for cycles again and again takes a tenth of the time.
 gc.set_threshold(20_000, 10, 10)

@@ -154,3 +154,11 @@ def test_what_each_line_allows():
     assert allowed["‖mean‖²·d/TrΣ"] == pytest.approx(2 * 8 / 50 + 0.1)
     for line in report.lines[3:]:
         assert line.allowed == pytest.approx(2 * line.reference)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whitened_examples_whose_eigenvalues_are_all_one(seed):
+    """LAPACK's solver for a few eigenvalues gives up on some such matrices."""
+    X = np.random.default_rng(seed).standard_normal((25, 10))
+    report = check(np.linalg.qr(X)[0] * 5)
+    assert report.gram == pytest.approx(1, abs=1e-13)
