@@ -2,7 +2,8 @@
 
 A layer with P positions contributes `Σ_{t,t'} ⟨a_t, a'_t'⟩⟨δ_t, δ'_t'⟩ = ⟨G, G'⟩` with `G = Σ_t δ_t a_tᵀ`. The left
 form, pairs of positions, costs P²(in + C²·out + C²) for a pair of examples with C outputs, the right one C²·in·out, and
-C·P·in·out for each example once.
+C·P·in·out for each example once. The left one is for dense layers of few positions: groups of a convolution would each be
+a product of its own.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from .derivatives import Derivative, Lookup, Outer
 
 Outputs = Literal["all", "diagonal", "mean"]
 _COLUMNS = 8192  # of a Jacobian in one product: sums of more products in single precision lose digits
-_PARTS = 4  # of a symmetric product: more save no more on a CPU; two below 128 rows, none below 64
+_ENTRY = 400  # multiplications within a product that take as long as what is done entry by entry, which moves memory
+_HALVED = 64  # rows from which a symmetric product takes less time than a whole one
 
 
 def by_pairs(derivative: Outer, outputs: Outputs, others: int) -> bool:
@@ -24,10 +26,8 @@ def by_pairs(derivative: Outer, outputs: Outputs, others: int) -> bool:
     _, c, g, t, o = derivative.d.shape
     i = derivative.fan_in
     pairs = c * c if outputs == "all" else c
-    # What is done entry by entry moves memory, which takes some ten times as long as a multiplication in a product.
-    return t * t * g * (i + pairs * o + 10 * (pairs if outputs != "mean" else 1)) <= g * o * i * (
-        pairs + c * t / max(1, others)
-    )
+    entries = {"all": c * c, "diagonal": c, "mean": 1}[outputs]
+    return g == 1 and t * t * (i + pairs * o + _ENTRY * entries) <= o * i * (pairs + c * t / max(1, others))
 
 
 class Tile:
@@ -40,6 +40,7 @@ class Tile:
     def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
         self.outputs: Outputs = outputs
         self.same, self.like = same, like
+        self.waiting: list[tuple[Tensor, Tensor]] = []
         # All outputs as a product of Jacobians has them, (x, outputs, y, outputs), and turned once at the end.
         shape = {"all": (rows, c, columns, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
         dtype = like.dtype if like.device.type == "mps" else torch.float64
@@ -47,6 +48,7 @@ class Tile:
 
     def result(self) -> Tensor:
         """The block in the dtype of the derivatives."""
+        self._catch_up()
         total = self.sum.to(self.like.dtype)
         return total.transpose(1, 2) if self.outputs == "all" else total
 
@@ -63,7 +65,23 @@ class Tile:
             self.gram(p.dense(), q.dense())
 
     def gram(self, J: Tensor, K: Tensor) -> None:
-        """Add inner products of (x, outputs, parameters) with (y, outputs, parameters)."""
+        """Add inner products of (x, outputs, parameters) with (y, outputs, parameters), or put off those of few."""
+        if J.shape[2] >= _COLUMNS // 2:
+            self._multiply(J, K)
+            return
+        self.waiting.append((J, K))
+        if sum(left.shape[2] for left, _ in self.waiting) >= _COLUMNS:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Add what was put off, side by side: one product of matrices instead of many."""
+        if self.waiting:
+            left, right = zip(*self.waiting, strict=True)
+            J = torch.cat(left, 2)
+            self._multiply(J, J if self.same else torch.cat(right, 2))
+            self.waiting.clear()
+
+    def _multiply(self, J: Tensor, K: Tensor) -> None:
         for begin in range(0, J.shape[2], _COLUMNS):
             left, right = J[:, :, begin : begin + _COLUMNS], K[:, :, begin : begin + _COLUMNS]
             if self.outputs == "diagonal":
@@ -88,20 +106,14 @@ class Tile:
 
     def _pairs(self, p: Outer, q: Outer, memory: float) -> None:
         """By pairs of positions, for some examples at a time."""
-        a, other = p.a, q.a
-        for g in range(p.d.shape[2]):
-            self._meet(
-                lambda some, g=g: torch.einsum("xti,ysi->xtys", a[some, g], other[:, g]),
-                p.d[:, :, g],
-                q.d[:, :, g],
-                memory,
-            )
+        a, other = p.a[:, 0], q.a[:, 0]
+        self._meet(lambda some: torch.einsum("xti,ysi->xtys", a[some], other), p.d[:, :, 0], q.d[:, :, 0], memory)
 
     def _lookups(self, p: Lookup, q: Lookup, memory: float) -> None:
         """By pairs of positions, which meet where they look up the same row, or by the rows that occur."""
         occurring, places = torch.unique(torch.cat([p.index.flatten(), q.index.flatten()]), return_inverse=True)
         (t, o), s = p.d.shape[2:], q.d.shape[2]
-        if t * s * (o + 10) <= len(occurring) * o:
+        if t * s * (o + _ENTRY) <= len(occurring) * o:
             self._meet(lambda some: (p.index[some][:, :, None, None] == q.index).to(p.d), p.d, q.d, memory)
             return
         mine, theirs = places[: p.index.numel()].view_as(p.index), places[p.index.numel() :].view_as(q.index)
@@ -129,14 +141,8 @@ class Tile:
 
 
 def _product(A: Tensor, B: Tensor, same: bool) -> Tensor:
-    """`ABᵀ`; of a matrix with itself only the blocks below the diagonal are computed, and turned over."""
-    if not same or len(A) < 64:
-        return A @ B.T
-    out = A.new_empty(len(A), len(A))
-    parts = _PARTS if len(A) >= 128 else 2
-    cuts = [len(A) * k // parts for k in range(parts + 1)]
-    for k in range(parts):
-        low, high = cuts[k], cuts[k + 1]
-        out[low:high, :high] = A[low:high] @ A[:high].T
-        out[:low, low:high] = out[low:high, :low].T
-    return out
+    """`ABᵀ`; half the work for a matrix with itself on a processor, where NumPy hands it to a routine for that."""
+    if same and A.device.type == "cpu" and A.dtype in (torch.float32, torch.float64) and len(A) >= _HALVED:
+        rows = A.numpy()
+        return torch.from_numpy(rows @ rows.T)
+    return A @ B.T

@@ -16,18 +16,20 @@ from torch import Tensor, nn
 from torch.linalg import vecdot
 from torch.nn.functional import pad, unfold
 
+_SINGLE = 4  # positions below which many tiny products of matrices take longer than their terms one by one
 CHECKED = 2  # examples whose derivatives are compared with those by autograd
 
 
 @dataclass(frozen=True)
 class Dense:
-    """Derivatives (examples, outputs, parameters), and a bound on their norm had nothing cancelled in them.
+    """Derivatives (examples, outputs, parameters), and how to bound their norm had nothing cancelled in them.
 
-    The bound is of the first examples, those that are checked: their derivatives by themselves if there is none.
+    The bound is of the first examples, those that are checked: the norm of their derivatives if there is none. It is
+    asked for where a derivative differs from autograd's, and hardly ever else.
     """
 
     J: Tensor
-    bound: Tensor | None = None
+    bound: Callable[[], Tensor] | None = None
 
     def first(self, k: int) -> "Dense":
         """The derivatives at the first k examples."""
@@ -37,10 +39,9 @@ class Dense:
         """The derivatives."""
         return self.J
 
-    def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
-        """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        size = self.J.norm() if self.bound is None else self.bound
-        return v.flatten() @ self.J.flatten(0, 1), v.norm() * size
+    def scale(self, v: Tensor) -> Tensor:
+        """A bound on the norm of `Σ v_{bc} J_{bc}` over examples and outputs, were nothing to cancel."""
+        return v.norm() * (self.J.norm() if self.bound is None else self.bound())
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,25 @@ class Outer:
     def some(self, begin: int, end: int, a: Tensor | None = None) -> Tensor:
         """The derivatives by some of each group's rows of the weight: (examples, outputs, groups, rows, in)."""
         a = self.a if a is None else a
+        if self.d.shape[4] == 1 and self.positions <= _SINGLE:  # a depthwise convolution: products of single numbers
+            a, d = a[:, None, :, :, None], self.d[..., None]
+            return reduce(torch.add, (d[:, :, :, t] * a[:, :, :, t] for t in range(self.positions)))
         D = self.d[..., begin:end].transpose(-1, -2).transpose(1, 2)
         b, g, c, o, t = D.shape
         return (D.reshape(b, g, c * o, t) @ a).reshape(b, g, c, o, -1).transpose(1, 2)
 
-    def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
-        """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        a, (_, _, g, t, o) = self.a, self.d.shape
-        d = (v[:, None] @ self.d.flatten(2)).view(-1, g, t, o)
-        W = d.transpose(0, 1).flatten(1, 2).mT @ a.transpose(0, 1).flatten(1, 2)
-        return (W[0].T if self.turned else W).flatten(), d.norm() * a.norm()
+    def weighted(self, v: Tensor) -> Tensor:
+        """`Σ v_{bc} J_{bc}` over examples and outputs."""
+        d = self._mixed(v)
+        W = d.transpose(0, 1).flatten(1, 2).mT @ self.a.transpose(0, 1).flatten(1, 2)
+        return (W[0].T if self.turned else W).flatten()
+
+    def scale(self, v: Tensor) -> Tensor:
+        """A bound on the norm of `weighted`, were nothing to cancel."""
+        return self._mixed(v).norm() * self.a.norm()
+
+    def _mixed(self, v: Tensor) -> Tensor:
+        return (v[:, None] @ self.d.flatten(2)).view(-1, *self.d.shape[2:])
 
 
 @dataclass(frozen=True)
@@ -109,11 +119,18 @@ class Lookup:
         J = self.d.new_zeros(b, c, self.rows, o)
         return J.scatter_add_(2, self.index[:, None, :, None].expand(b, c, t, o), self.d).flatten(2)
 
-    def weighted(self, v: Tensor) -> tuple[Tensor, Tensor]:
-        """`Σ v_{bc} J_{bc}` over examples and outputs, and a bound on its norm were nothing to cancel."""
-        rows = torch.einsum("bc,bcto->bto", v, self.d).flatten(0, 1)
-        table = self.d.new_zeros(self.rows, rows.shape[1]).index_add_(0, self.index.flatten(), rows)
-        return table.flatten(), len(rows) ** 0.5 * rows.norm()
+    def weighted(self, v: Tensor) -> Tensor:
+        """`Σ v_{bc} J_{bc}` over examples and outputs."""
+        rows = self._mixed(v)
+        return self.d.new_zeros(self.rows, rows.shape[1]).index_add_(0, self.index.flatten(), rows).flatten()
+
+    def scale(self, v: Tensor) -> Tensor:
+        """A bound on the norm of `weighted`, were nothing to cancel."""
+        rows = self._mixed(v)
+        return len(rows) ** 0.5 * rows.norm()
+
+    def _mixed(self, v: Tensor) -> Tensor:
+        return torch.einsum("bc,bcto->bto", v, self.d).flatten(0, 1)
 
 
 Derivative = Dense | Outer | Lookup
@@ -204,8 +221,8 @@ def by_affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight
         if weight:
             x = normal()
             x = (x.reshape(*x.shape[:2], -1) if per_channel else x.reshape(len(x), -1, size))[:, None]
-            some = (d[:CHECKED] * x[:CHECKED]).norm()
-            parts[weight] = Dense(vecdot(d, x) if per_channel else (d * x).sum(2), d.shape[axis] ** 0.5 * some)
+            bound = lambda: d.shape[axis] ** 0.5 * (d[:CHECKED] * x[:CHECKED]).norm()  # noqa: E731
+            parts[weight] = Dense(vecdot(d, x) if per_channel else (d * x).sum(2), bound)
         return parts | ({bias: _summed(d, axis)} if bias else {})
 
     return found
@@ -225,7 +242,7 @@ def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
         if value is not parameter:
             each = J.reshape(b * c, *value.shape)
             (J,) = torch.autograd.grad(value, parameter, each, retain_graph=True, is_grads_batched=True)
-        return {name: Dense(J.reshape(b, c, -1), terms**0.5 * d[:CHECKED].norm())}
+        return {name: Dense(J.reshape(b, c, -1), lambda: terms**0.5 * d[:CHECKED].norm())}
 
     return found
 
@@ -236,7 +253,7 @@ def _sequence(a: Tensor) -> Tensor:
 
 def _summed(terms: Tensor, axis: int) -> Dense:
     """The derivative whose terms (examples, outputs, parameters and positions) add up along an axis."""
-    return Dense(terms.sum(axis), terms.shape[axis] ** 0.5 * terms[:CHECKED].norm())
+    return Dense(terms.sum(axis), lambda: terms.shape[axis] ** 0.5 * terms[:CHECKED].norm())
 
 
 def together(parts: list[Derivative]) -> Derivative:
@@ -256,5 +273,5 @@ def _alike(p: Outer, q: Derivative) -> bool:
 
 
 def _sum(p: Dense, q: Dense) -> Dense:
-    size = lambda part: part.J[:CHECKED].norm() if part.bound is None else part.bound  # noqa: E731
-    return Dense(p.J + q.J, size(p) + size(q))
+    size = lambda part: part.J[:CHECKED].norm() if part.bound is None else part.bound()  # noqa: E731
+    return Dense(p.J + q.J, lambda: size(p) + size(q))

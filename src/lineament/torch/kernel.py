@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from lineament.core import arguments
 
 from .contract import Outputs, Tile, by_pairs
-from .derivatives import Dense, Derivative, Outer, nbytes, written
+from .derivatives import Derivative, Outer, nbytes, written
 from .jacobian import Jacobian
 from .layers import checked, quantised
 from .precision import differentiable, full_precision
 
 Inputs = Tensor | tuple[Tensor, ...]
+Derivatives = dict[str, Derivative]
 _EXAMPLES = 64  # at most in one block
-_SMALL = 8192  # numbers in a parameter whose derivatives are put side by side with others
 
 
 def ntk(
@@ -103,32 +103,11 @@ def _transposed(tile: Tensor) -> Tensor:
     return tile.permute(1, 0, 3, 2) if tile.ndim == 4 else tile.transpose(0, 1)
 
 
-class _Block(NamedTuple):
-    """Derivatives of one block: those by small parameters side by side, and which; the others in their form."""
-
-    order: tuple[str, ...]
-    stacked: Tensor | None
-    others: dict[str, Derivative]
-
-
-def _tile(left: _Block, right: _Block, tile: Tile, m: int, memory: float) -> Tensor:
-    """One block of the kernel, against one of m examples in all."""
-    if left.order != right.order:  # a derivative may vanish in one block and be left out there
-        left, right = _apart(left), _apart(right)
-    elif left.stacked is not None and right.stacked is not None:
-        tile.gram(left.stacked, right.stacked)
-    for name in left.others.keys() & right.others.keys():
-        tile.add(left.others[name], right.others[name], m, memory / 4)
+def _tile(left: Derivatives, right: Derivatives, tile: Tile, m: int, memory: float) -> Tensor:
+    """One block of the kernel, against one of m examples in all; a derivative that vanishes may be left out."""
+    for name in left.keys() & right.keys():
+        tile.add(left[name], right[name], m, memory / 4)
     return tile.result()
-
-
-def _apart(block: _Block) -> _Block:
-    """What was side by side, one by one again."""
-    if block.stacked is None:
-        return block
-    sizes = [int(name.rpartition(" ")[2]) for name in block.order]
-    parts = dict(zip((name.rpartition(" ")[0] for name in block.order), block.stacked.split(sizes, 2), strict=True))
-    return _Block((), None, block.others | {name: Dense(J) for name, J in parts.items()})
 
 
 class _Plan(NamedTuple):
@@ -139,13 +118,9 @@ class _Plan(NamedTuple):
     held: int
     dense: frozenset[str]
 
-    def settled(self, found: dict[str, Derivative]) -> _Block:
+    def settled(self, found: Derivatives) -> Derivatives:
         """The form to keep each derivative in."""
-        whole = {name: written(part) if name in self.dense else part for name, part in found.items()}
-        small = {name: part.J for name, part in whole.items() if isinstance(part, Dense) and part.J.shape[2] <= _SMALL}
-        order = tuple(f"{name} {J.shape[2]}" for name, J in small.items())
-        stacked = torch.cat(list(small.values()), 2) if small else None
-        return _Block(order, stacked, {name: part for name, part in whole.items() if name not in small})
+        return {name: written(part) if name in self.dense else part for name, part in found.items()}
 
 
 def _plan(
@@ -162,8 +137,12 @@ def _plan(
     # Nothing to plan where all of the Jacobian would fit, and the activations of a network so much wider than its input.
     if n <= _EXAMPLES and max(whole, 64 * c * sum(part.nbytes for part in inputs)) <= memory:
         return _Plan(c, n, 1, frozenset())
-    least, extra, dense = 0.0, {}, set()
     taps, found = jacobian.sketch(tuple(part[:1] for part in inputs))
+    # What a block needs in passing: δ at all taps for every output, and what the forward pass keeps.
+    passing = (c + 4) * taps
+    if n <= _EXAMPLES and n * passing <= memory:
+        return _Plan(c, n, 1, frozenset())
+    least, extra, dense = 0.0, {}, set()
     for name, part in found.items():
         size = nbytes(part)
         if isinstance(part, Outer) and not by_pairs(part, outputs, m):
@@ -178,8 +157,6 @@ def _plan(
     for name, more in sorted(extra.items(), key=lambda item: item[1]):
         if n * (least + more) <= memory / 2:
             least, dense = least + more, dense | {name}
-    # What a block needs in passing: δ at all taps for every output, and what the forward pass keeps.
-    passing = (c + 4) * taps
     block = max(1, min(n, _EXAMPLES, int(memory / (2 * passing + 1))))
     return _Plan(c, block, max(1, int(memory / 2 / (block * least + 1))), frozenset(dense))
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from . import recurrent
+from . import batched, recurrent
 from .derivatives import Derivative, by_affine, by_convolution, by_copies, by_linear, by_lookup
 from .recurrent import Step, gru_step, lstm_step, relu_step, tanh_step
 
@@ -38,12 +38,17 @@ class Tap(NamedTuple):
 
 
 class Taps(TorchFunctionMode):
-    """Notes where parameters enter; `found` has the places."""
+    """Notes where parameters enter; `found` has the places.
 
-    def __init__(self, names: dict[nn.Parameter, str], examples: int) -> None:
+    A function that works in place would take a place away: `lost` says whether one did. With `copies` what follows
+    works on a copy of each place.
+    """
+
+    def __init__(self, names: dict[nn.Parameter, str], examples: int, copies: bool) -> None:
         super().__init__()
-        self.names, self.n = names, examples
+        self.names, self.n, self.copies = names, examples, copies
         self.found: list[Tap] = []
+        self.versions: list[tuple[Tensor, int]] = []
         self.attending = False
         self.views: dict[int, tuple[Tensor, str, nn.Parameter]] = {}
 
@@ -67,13 +72,21 @@ class Taps(TorchFunctionMode):
         return self.names.get(value, "") if isinstance(value, nn.Parameter) else ""
 
     def note(self, z: Any, derivatives: Callable[[Tensor], dict[str, Derivative]]) -> Any:
-        """Note a place if its derivative can be taken; what follows works on a copy, it may do so in place."""
+        """Note a place if its derivative can be taken, and give what to go on with."""
         if not isinstance(z, Tensor) or not z.requires_grad or z.ndim < 2:
             return z
         if len(z) % self.n and not (self.attending and z[..., 0].numel() % self.n == 0):
             return z
         self.found.append(Tap(z, derivatives, self.attending))
-        return z.clone()
+        if self.copies:
+            return z.clone()
+        self.versions.append((z, z._version))
+        return z
+
+    @property
+    def lost(self) -> bool:
+        """Whether a place was changed after it was noted."""
+        return any(z._version != version for z, version in self.versions)
 
     def note_linear(self, z: Tensor, a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Note the place of a dense layer, whose inputs are (examples, …, in)."""
@@ -151,6 +164,36 @@ def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
         return taps.note(z, by_affine(normal, per_channel, size, *names))
 
     return rule
+
+
+def _batch_norm(
+    taps: Taps, func: Any, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
+    bias: Any = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """A scale and a shift of each channel, where statistics are the layer's own."""
+    names = taps.name(weight), taps.name(bias)
+    if training or running_mean is None or running_var is None or len(input) != taps.n:
+        return func(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    z = batched.batch_norm(input, running_mean, running_var, weight, bias, eps)
+    if not any(names):
+        return z
+    normal = lambda: batched.normalised(input.detach(), running_mean, running_var, eps)  # noqa: E731
+    return taps.note(z if z.requires_grad else z.requires_grad_(), by_affine(normal, True, input.shape[1], *names))
+
+
+def _hardtanh(
+    taps: Taps, func: Any, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Any:
+    found = batched.hardtanh(input, min_val, max_val)
+    return input.copy_(found) if inplace else found
+
+
+def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
+    return _hardtanh(taps, func, input, 0.0, 6.0, inplace)
+
+
+def _attention(taps: Taps, func: Any, query: Tensor, key: Tensor, *rest: Any, **named: Any) -> Any:
+    return batched.attention(func, query, key, *rest, **named)
 
 
 def _recurrent(step: Step) -> Callable[..., Any]:
@@ -247,9 +290,12 @@ _RULES: dict[Any, Callable[..., Any]] = {
     functional.embedding: _embedding,
     functional.layer_norm: _normalisation(1, per_channel=False),
     functional.rms_norm: _normalisation(1, per_channel=False),
-    functional.batch_norm: _normalisation(2, per_channel=True),
+    functional.batch_norm: _batch_norm,
     functional.instance_norm: _normalisation(2, per_channel=True),
     functional.group_norm: _normalisation(1, per_channel=True),
+    functional.hardtanh: _hardtanh,
+    functional.relu6: _relu6,
+    functional.scaled_dot_product_attention: _attention,
 }
 
 
