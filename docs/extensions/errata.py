@@ -8,7 +8,7 @@ from evidence import entries
 from lineament.evidence import Check
 from lineament.report import prose
 from lineament.report.entries import Entry
-from lineament.report.site import bar_text
+from lineament.report.site import must
 
 HEAD = """# Errata
 
@@ -42,8 +42,6 @@ def _section(entry: Entry) -> str:
 
 
 def _checks(checks: list[Check]) -> Markup:
-    told = "<li>{} = {}, must be {}</li>"
-    items = [
-        Markup(told).format(prose.inline(check.name), prose.number(check.value), bar_text(check)) for check in checks
-    ]
+    told = Markup("<li>{} = {}, {}</li>")
+    items = [told.format(prose.inline(check.name), prose.number(check.value), must(check)) for check in checks]
     return Markup("<ul>{}</ul>").format(Markup("").join(items))

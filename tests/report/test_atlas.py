@@ -380,6 +380,20 @@ def test_a_setting_that_differs_has_a_sign(records):
     ]
 
 
+def test_a_reason_is_read_once_in_a_table_of_checks(records):
+    parts = site.templates().get_template("parts.html.j2").module
+    void = [Check(name, 1.0, high=0.0, void="too narrow") for name in "abc"]
+    (entry,) = entries.gather([dataclasses.replace(records[0], checks=tuple(void))], {})
+    table = str(parts.spread_table("Checks", entry.runs["quick"].spread("checks"), False))
+    assert table.count("too narrow") == 1
+    assert table.count("for the same reason") == 2
+
+
+def test_a_bar_is_told_in_a_sentence():
+    assert site.must(Check("gap", 1.0, high=2.0)) == "must be ≤ 2"
+    assert site.must(Check("slope", 1.0, low=0.5, high=2.0)) == "must lie in [0.5, 2]"
+
+
 def test_errata_have_both_forms(pages):
     page = pages["errata.html"]
     assert "Gissin et al. 2020, Theorem 2" in page.text

@@ -40,6 +40,7 @@ def templates() -> "Environment":
         fingerprint=package(),
         version=version("lineament"),
         bar_text=bar_text,
+        must=must,
     )
     site.filters.update(
         statement=prose.statement,
@@ -61,6 +62,12 @@ def bar_text(check: Check) -> Markup:
     if check.high == float("inf"):
         return Markup("≥ {}").format(low)
     return Markup("[{}, {}]").format(low, high)
+
+
+def must(check: Check) -> Markup:
+    """The same within a sentence: what the number must be, or where it must lie."""
+    bar = bar_text(check)
+    return Markup("must lie in {}" if bar.startswith("[") else "must be {}").format(bar)
 
 
 def value_text(value: object) -> Markup:
