@@ -118,7 +118,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     the paper does not name, are swept, and every choice counts.
 
     In a quick run what is overfitted is noise in the labels, which all networks share. A control gives each network noise
-    of its own, and all else the same.
+    of its own on the same images.
     """
     cells = [
         cell
@@ -223,7 +223,10 @@ def _cells(settings: Settings, case: Case, trained: Trained, key: jax.Array) -> 
 
 
 def _own_noise(settings: Settings, case: Case, key: jax.Array) -> list[Cell]:
-    """Both layers trained on the same images, but with noise in the labels that every network has to itself."""
+    """Both layers trained on the same images, but with noise in the labels that every network has to itself.
+
+    Cells of one network each see the examples in one order, which can only make them agree more.
+    """
     task, rng = _task(case.data, key, flips=0.0), generator(key)
     flipped = rng.random((settings.networks, len(task.X))) < FLIPS
     labels = np.where(flipped, rng.integers(task.classes, size=flipped.shape), task.labels)
@@ -334,7 +337,7 @@ def _on_control(judged: list[Cell], control: list[Cell]) -> list[str]:
     delay = lambda cells: np.median([c.delay("test") for c in cells])  # noqa: E731
     return [
         "The control: what these networks overfit is noise in labels that all of them are given, so that they go on to "
-        "agree about it. With noise that each network has to itself, all else the same, consistency on test images "
+        "agree about it. With noise that each network has to itself, and the same images, consistency on test images "
         f"peaks at {delay(own):.1f} times the epoch of the best test accuracy in the middle run and ends at "
         f"{end(own):.2f} of what it was there; with shared noise at {delay(shared):.1f} times, and {end(shared):.2f}."
     ]
