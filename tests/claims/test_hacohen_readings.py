@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lineament import models, starts
-from lineament.claims.hacohen import figure_3, figure_6b, figure_7, figure_10, neighbours, readings
+from lineament.claims.hacohen import figure_3, figure_6b, figure_7, figure_10, neighbours, readings, section_5_4
 from lineament.measure import order
 
 
@@ -88,3 +88,14 @@ def test_epochs_to_one_level_that_all_curves_reach():
     assert figure_10.epochs_to_level(0.9, epochs, [accuracy], 0.5) == [10]
     # The slow curve ends at 0.8, so that both are asked for 0.77.
     assert figure_10.epochs_to_level(0.9, epochs, [accuracy, slow], 0.5) == [7, 28]
+
+
+def test_each_network_is_judged_by_the_labels_that_it_was_given():
+    settings, case = section_5_4.QUICK, section_5_4.QUICK.cases[0]
+    labels = np.array([[0, 1, 1], [1, 1, 0]])  # the noise of either network is its own
+    predictions = np.concatenate([labels, [[0, 1], [0, 0]]], axis=1)[:, None].repeat(7, axis=1)
+    epochs, tests = np.arange(1, 8), np.array([0, 1])
+    cell = section_5_4._cell(settings, case, section_5_4.OWN_NOISE, 0.05, epochs, predictions, labels, tests)
+    assert cell.train == pytest.approx(1.0)
+    assert cell.test == pytest.approx(0.75)
+    assert cell.images == {"training": 3, "test": 2}
