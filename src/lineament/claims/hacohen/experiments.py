@@ -100,7 +100,7 @@ EXPERIMENTS = (
             "measure": "mean and deviation of diagonal and other entries of A and B",
         },
         kind="experiment",
-        quick="6 s",
+        quick="15 s",
         full="4 min on an H200 (estimate)",
     ),
     Claim(
@@ -347,7 +347,7 @@ EXPERIMENTS = (
             "measure": "not stated: consistency of the order of learning along training",
         },
         kind="experiment",
-        quick="6 s",
+        quick="9 s",
         full="3 min on an H200 (estimate)",
     ),
     Claim(
