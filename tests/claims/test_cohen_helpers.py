@@ -8,6 +8,7 @@ from lineament.claims.cohen.completion_routes import resolved
 from lineament.claims.cohen.figure_1_left import Race, Settings, _checks
 from lineament.claims.cohen.iterations import first_step
 from lineament.claims.cohen.losses import Loss
+from lineament.claims.cohen import section_5_cp, section_5_tree
 from lineament.claims.cohen.tensor_tasks import overlap
 from lineament.data import catalogue, gas
 from lineament.evidence import figure as fig
@@ -113,3 +114,12 @@ def test_the_order_of_descent_is_seen_from_a_slight_slope_too(n, gradient):
     w = (radii / n**0.5) ** n
     assert drops == pytest.approx(gradient * w - w**2, rel=1e-8)
     assert proposition_3.slope(radii[:5], drops[:5])[0] == pytest.approx(n, rel=1e-3)
+
+
+@pytest.mark.parametrize("check", [section_5_cp.check, section_5_tree.check])
+@pytest.mark.parametrize("size", ["quick", "full"])
+def test_components_that_rise_early_are_seen_to_rise(check, size):
+    settings = check.settings[size]
+    early = settings.recorded[settings.recorded <= settings.early]
+    assert np.diff(early).max() <= 10
+    assert settings.recorded[-1] == settings.steps

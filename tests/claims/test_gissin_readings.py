@@ -1,5 +1,7 @@
 """What the claims of Gissin et al. read off their runs."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -77,3 +79,19 @@ def test_the_convolutional_network_is_the_double_sum_of_its_definition(length, d
     for w in layers[:-1]:
         h = np.array([sum(w[k] * h[(i + k) % length] for k in range(length)) for i in range(length)])
     assert appendix_g_lemma.network(layers, x[None])[0] == pytest.approx(h @ layers[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [6, 10, 24, 101])
+def test_the_median_lies_between_two_values_with_95_percent_and_between_no_nearer_two(count):
+    low, high = readings.median_interval(np.random.default_rng(0).permutation(count))
+    assert low + high == count - 1, "as many are left out below as above"
+
+    def outside(left_out):
+        """The probability that fewer than so many of the values lie on one side of the median, by counting."""
+        return 2 * sum(math.comb(count, k) for k in range(left_out + 1)) / 2**count
+
+    assert outside(int(low)) <= 0.05 < outside(int(low) + 1)
+
+
+def test_too_few_values_leave_the_median_between_the_outermost():
+    assert readings.median_interval([3.0, 1.0, 2.0]) == (1.0, 3.0)

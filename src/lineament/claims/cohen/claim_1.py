@@ -97,8 +97,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     diverges, and below it the flat coordinate is the slower the smaller η, so that its own recursion at that η counts
     the fewest iterations. The end-to-end dynamics of depth 2 and 3, stepped as printed, are bounded above by the best
     of a grid of step sizes. So the ratio is a lower bound of the speed-up. Networks of depth 1 and 2 are trained by
-    gradient descent as well, over grids of step sizes. For p = 2, where no gain is claimed, the same ratio is shown;
-    that every dynamics converges at some step size of the grid is checked, for p = 2 too.
+    gradient descent as well, over grids of step sizes. For p = 2, where no gain is claimed, the same ratio is shown.
+    That every dynamics on which something is judged converges at some step size of the grid is checked. Nothing is at
+    p = 2 and depth 3, where the start near zero may take longer than the sixteenfold of descent that is waited for.
     """
     distances = np.geomspace(*settings.distances[:2], int(settings.distances[2]))
     counts = {p: _count(Family(p, distances), settings) for p in (2, *POWERS)}
@@ -130,10 +131,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 def _checks(counts: dict[int, Counts], slopes: dict[tuple[int, int], float]) -> list[Check]:
     grows = "theory: slope 1 along the family; any positive slope is unbounded, half of it is asked"
     tenfold = "the statement at c = 10"
-    unmet = [(p, n) for p, count in counts.items() for n in DEPTHS if not np.isfinite(count.end_to_end[n]).all()]
+    judged = [(2, 2), *((p, n) for p in POWERS for n in DEPTHS)]
+    unmet = [(p, n) for p, n in judged if not np.isfinite(counts[p].end_to_end[n]).all()]
     lost = "no step size of the grid converged" if (2, 2) in unmet else ""
     return [
-        at_most("dynamics of p = 2, 4, 6, 8 that converge at no step size of the grid, at some λ", len(unmet), 0,
+        at_most("judged dynamics that converge at no step size of the grid, at some λ", len(unmet), 0,
                 "every dynamics must converge at some step size, or the ratio says nothing"),
         *(at_least(f"slope of log speed-up in log λ, p = {p}, n = 2", slopes[p, 2], 0.5, grows) for p in POWERS),
         *(at_least(f"speed-up at the largest λ, p = {p}, n = 2", counts[p].gain(2)[-1], 10, tenfold) for p in POWERS),

@@ -25,7 +25,7 @@ class Settings(NamedTuple):
         repeats: How many truths of each rank.
         observed: How many entries are seen.
         steps: At most how many.
-        early: Up to which step records lie densely, so that a rise is seen between records.
+        early: Up to which step records lie densely, at most ten steps apart: a component rises within a hundred.
         start_scales: The standard deviation of a start's entries: a small one, and a large one for contrast.
         step_size: The length of a step of normalised descent.
     """
@@ -42,8 +42,8 @@ class Settings(NamedTuple):
 
     @property
     def recorded(self) -> np.ndarray:
-        """The steps that are recorded: 400 evenly up to `early`, then 100 more at growing distances."""
-        early = np.linspace(0, self.early, 401)
+        """The steps that are recorded: evenly up to `early`, then 100 more at growing distances."""
+        early = np.linspace(0, self.early, max(400, -(-self.early // 10)) + 1)
         late = np.geomspace(self.early, self.steps, 101) if self.steps > self.early else []
         return np.unique(np.r_[early, late].astype(int))
 

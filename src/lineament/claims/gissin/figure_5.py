@@ -11,12 +11,12 @@ from ...theory import quadratic as coupled_modes
 from ..instances import generator
 from ..sizes import sizes
 from .quadratic import VALUES, Descents, Settings, descend
-from .readings import crossing, overlaps
+from .readings import crossing, median_interval, overlaps
 
 RECOVERED = 0.01  # of ‖W*ᵀW*‖²; the least value has 4.4 % of it, as in Figure 4
 
 QUICK = Settings(inputs=12, examples=(1120, 70), repeats=10, steps=60_000)
-FULL = Settings(inputs=20, examples=(4000, 100), repeats=24, steps=100_000)
+FULL = Settings(inputs=20, examples=(4000, 100), repeats=24, steps=200_000, further=1e-5)
 
 
 class Reading(NamedTuple):
@@ -40,8 +40,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     coupled modes of Appendix F, the bias at its printed rate and at u/8.
 
     "The optimal low-rank solution" of the small set is W*ᵀW*. The text does not say how long was trained. At the
-    script's stop the fourth value is still on its way, so training on the small set goes on to a mean square of 1e-4,
-    and the error is read off there, by its median over repeats; that at the script's stop is given beside it.
+    script's stop the fourth value is still on its way, so training on the small set goes on, at full size to a mean
+    square of 1e-5: a first run ended at 1e-4, where the error still halved from one power of ten to the next. It is read
+    off there, by its median over repeats, which cannot be told from the bar where the bar lies within its interval; that
+    at the script's stop is given beside it.
     """
     rng = generator(key)
     large, small = settings.examples
@@ -73,7 +75,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             f"At the script's stop the network with a bias is not yet at the optimal low-rank solution of the {small} "
             f"examples: its fourth value stands at {np.median(stopped[small, True].fourth):.2f} of ¼, and "
             f"{np.median(stopped[small, True].error):.2g} of ‖W*ᵀW*‖² are missing. Trained on to a mean square of "
-            f"1e-4 it comes to {np.median(further[True].error):.2g} in the middle run; without a bias "
+            f"{settings.further:g} it comes to {np.median(further[True].error):.2g} in the middle run; without a bias "
             f"{np.median(further[False].error):.2g} stay missing.",
             "The size of the large set is not given in the paper and is ours. On it the values of a network with a "
             "bias follow the coupled modes with the bias at u/8, well behind those with the printed rate.",
@@ -124,6 +126,14 @@ def _low_rank(
     small = settings.examples[1]
     excess = stopped[small, False].fifth - stopped[small, True].fifth
     late = int(np.sum(~biased.done))
+    low, high = median_interval(further[True].error)
+    void = (
+        f"the median lies between {low:.2g} and {high:.2g}, and is not told from the bar"
+        if low < RECOVERED < high
+        else ""
+    )
+    if 2 * late >= len(biased.done):
+        void = f"{late} of {len(biased.done)} runs did not come down to a mean square of {settings.further:g}"
     return [
         at_least(
             "fifth value over the first, without a bias less with one, small set, in standard errors",
@@ -132,8 +142,7 @@ def _low_rank(
         at_most(
             "relative error with a bias, small set, trained on, middle run", np.median(further[True].error), RECOVERED,
             "as in Figure 4: a quarter of what the least value has of ‖W*ᵀW*‖², 4.4 %",
-            void=f"{late} of {len(biased.done)} runs did not come down to a mean square of {settings.further:g}"
-            if 2 * late >= len(biased.done) else "",
+            void=void,
         ),
     ]  # fmt: skip
 

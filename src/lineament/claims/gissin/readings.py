@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import binom
 
 
 def crossing(times: ArrayLike, curve: ArrayLike, level: float) -> float:
@@ -35,3 +36,13 @@ def overlaps(curves: ArrayLike, goals: ArrayLike, share: float = 0.5) -> np.ndar
         when = crossing(place, curves[:, i], share * goals[i])
         shares.append(np.nan if np.isnan(when) else np.interp(when, place, curves[:, i + 1]) / goals[i + 1])
     return np.array(shares)
+
+
+def median_interval(values: ArrayLike) -> tuple[float, float]:
+    """Two of the values between which the median of their law lies with a probability of 95 % or more, whatever it is.
+
+    Each value is below the median with probability ½, so that how many are follows a binomial law (order statistics).
+    """
+    ordered = np.sort(np.asarray(values, float))
+    below = int(binom.ppf(0.025, ordered.size, 0.5))  # values left out on either side, one less
+    return float(ordered[max(below - 1, 0)]), float(ordered[min(ordered.size - below, ordered.size - 1)])
