@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from lineament.claims.cohen import hard_instances, proposition_3
+from lineament.claims.cohen import hard_instances, proposition_3, section_5_cp, section_5_tree
 from lineament.claims.cohen.completion_routes import resolved
 from lineament.claims.cohen.figure_1_left import Race, Settings, _checks
 from lineament.claims.cohen.iterations import first_step
 from lineament.claims.cohen.losses import Loss
-from lineament.claims.cohen import section_5_cp, section_5_tree
 from lineament.claims.cohen.tensor_tasks import overlap
 from lineament.data import catalogue, gas
 from lineament.evidence import figure as fig
