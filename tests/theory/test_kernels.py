@@ -330,3 +330,20 @@ def test_quadrature_at_a_large_deviation_tends_to_the_sign():
     assert quadrature_dual("tanh", s**2, s**2, 0.5 * s**2).value == pytest.approx(1 / 3, abs=2 / s)
     with pytest.raises(ValueError, match=r"s must be .* at most 1000"):
         quadrature_dual("tanh", 1e8, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("activation", ["relu", "erf", "tanh"])
+@pytest.mark.parametrize("others", [None, 5])
+def test_parts_make_the_whole(monkeypatch, activation, others):
+    """Whatever goes through together: more inputs than are mirrored at a time, and a few pairs in the place of many."""
+    X = np.random.default_rng(0).normal(size=(70 if activation != "tanh" else 7, 3))
+    X[1] = 0
+    Y = None if others is None else X[:others] + 0.1
+    whole = kernels.infinite(X, Y, activation=activation, hidden_layers=2)
+    monkeypatch.setattr(kernels, "BLOCK", 200)
+    parts = kernels.infinite(X, Y, activation=activation, hidden_layers=2)
+    apart = kernels.infinite(X, X if Y is None else Y, activation=activation, hidden_layers=2)
+    for part, one, pairs in zip(parts, whole, apart, strict=True):
+        np.testing.assert_array_equal(part, one)
+        np.testing.assert_allclose(part, pairs, atol=1e-8 if activation == "tanh" else 1e-14)
+        assert Y is not None or np.array_equal(part, part.T)

@@ -23,6 +23,9 @@ NEAR_PAIRS = 1000
 BLOCK = 1 << 20
 """Numbers held at a time for pairs that are nearly parallel."""
 
+SIDE = 64
+"""Rows that are looked at together, so that what is computed of them stays in the cache."""
+
 
 class Angles(NamedTuple):
     """sin(θ/2) and cos(θ/2) of every pair."""
@@ -64,10 +67,14 @@ def between(X: Array, Y: Array | None = None) -> Angles:
     a, b = (np.linalg.norm(rows, axis=1) for rows in (A, B))
     U, V = A / np.where(a > 0, a, 1.0)[:, None], B / np.where(b > 0, b, 1.0)[:, None]
     cosine = U @ V.T
-    half_sin, half_cos = from_cosine(cosine)
-    near = np.abs(cosine) > NEAR
-    if Y is None:
-        near &= np.tri(len(A), k=-1, dtype=bool)  # the other half is its mirror image
+    half_sin, half_cos = np.empty((2, *cosine.shape))
+    near = np.zeros(cosine.shape, bool)
+    for begin in range(0, len(A), SIDE):
+        part = slice(begin, begin + SIDE), slice(None if Y is not None else begin + SIDE)
+        half_sin[part], half_cos[part] = from_cosine(cosine[part])
+        near[part] = np.abs(cosine[part]) > NEAR
+        if Y is None:  # the other half is its mirror image
+            near[part] &= np.tri(*near[part].shape, k=begin - 1, dtype=bool)
     if np.count_nonzero(near) > NEAR_PAIRS:
         near &= ~_by_chord(U, V, near, half_sin, half_cos)
     rows, columns = np.nonzero(near)
@@ -80,12 +87,20 @@ def between(X: Array, Y: Array | None = None) -> Angles:
         short = sine / (2 * long)
         half_sin[i, j], half_cos[i, j] = np.where(sign > 0, (short, long), (long, short))
     if Y is None:
-        upper = np.triu_indices(len(A), 1)
         alike = np.flatnonzero(a > 0)
         for part, own in ((half_sin, 0.0), (half_cos, 1.0)):
-            part[upper] = part.T[upper]
+            mirror(part)
             part[alike, alike] = own
     return Angles(half_sin, half_cos)
+
+
+def mirror(square: Array) -> None:
+    """Write what is below the diagonal above it, too."""
+    for begin in range(0, len(square), SIDE):
+        rows = slice(begin, begin + SIDE)
+        square[:begin, rows] = square[rows, :begin].T
+        corner = square[rows, rows]
+        np.copyto(corner, corner.T.copy(), where=~np.tri(len(corner), dtype=bool))
 
 
 def _by_chord(U: Array, V: Array, near: NDArray[np.bool_], half_sin: Array, half_cos: Array) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ where u and v have the covariances K^{l−1}(x, x), K^{l−1}(x, y), K^{l−1}(y
 activations with kinks 1e-8), for all pairs at once in :mod:`lineament.theory.dual_grid`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..core import arguments
 from ..core.arguments import Array
 from .activations import Activation, resolve
-from .angles import Angles, between, from_cosine, lengths
+from .angles import Angles, between, from_cosine, lengths, mirror
 from .dual_activations import dual, quadrature
 from .dual_grid import grid_dual
 from .wide_layers import Layer, closed_form
@@ -29,6 +29,9 @@ AnyActivation = str | Activation | Callable[[Array], Array]
 
 MOST_LAYERS = 10_000
 """Hidden layers; every one is a pass over the kernel."""
+
+BLOCK = 1 << 15
+"""Pairs that go through all layers together: some ten arrays of them, which stay in the cache."""
 
 
 class Kernels(NamedTuple):
@@ -57,12 +60,12 @@ def infinite(x: ArrayLike, y: ArrayLike | None = None, *, activation: AnyActivat
     X, Y = _pair(x, y)
     L, phi = arguments.count("hidden_layers", hidden_layers, 0, MOST_LAYERS), resolve(activation)
     s, t, theta = _geometry(X, None if y is None else Y)
-    cosine = theta.cos
-    T = cosine  # the tangent kernel in units of the two standard deviations
-    for _ in range(L):
-        s, t, theta, cosine, gain = _layer(phi, s, t, theta, y is None)
-        T = cosine + gain * T
-    return _kernels(_scaled(s, t, cosine), _scaled(s, t, T), y is None)
+    nngp, ntk = np.empty((2, len(s), len(t)))
+    for rows, columns in _blocks(phi, len(s), len(t), y is None):
+        part = Angles(theta.half_sin[rows, columns], theta.half_cos[rows, columns])
+        diagonal = rows.start if y is None else None
+        nngp[rows, columns], ntk[rows, columns] = _recursion(phi, L, s[rows], t[columns], part, diagonal)
+    return _kernels(nngp, ntk, y is None)
 
 
 def circular_cnn(x: ArrayLike, y: ArrayLike | None = None, *, filter_size: int, activation: AnyActivation) -> Kernels:
@@ -87,9 +90,12 @@ def circular_cnn(x: ArrayLike, y: ArrayLike | None = None, *, filter_size: int, 
     for i in range(d):
         window = np.arange(i, i + filter_size) % d
         s, t, theta = _geometry(X[:, window], None if y is None else Y[:, window])
-        layer = _layer(phi, s, t, theta, y is None)
-        nngp += _scaled(layer.s, layer.t, layer.cos) / d
-        ntk += _scaled(layer.s, layer.t, layer.cos + layer.gain * theta.cos) / d
+        for rows, columns in _blocks(phi, len(s), len(t), y is None):
+            part = Angles(theta.half_sin[rows, columns], theta.half_cos[rows, columns])
+            diagonal = rows.start if y is None else None
+            K, T = _recursion(phi, 1, s[rows], t[columns], part, diagonal)
+            nngp[rows, columns] += K / d
+            ntk[rows, columns] += T / d
     return _kernels(nngp, ntk, y is None)
 
 
@@ -138,8 +144,31 @@ def _geometry(X: Array, Y: Array | None) -> tuple[Array, Array, Angles]:
     return s, s if Y is None else lengths(Y), between(X, Y)
 
 
-def _layer(phi: Activation, s: Array, t: Array, theta: Angles, itself: bool) -> Layer:
-    """One layer, in closed form or by quadrature; inputs compared with themselves keep a diagonal of angle 0."""
+def _blocks(phi: Activation, n: int, m: int, itself: bool) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of parts that a cache holds; of inputs compared with themselves, those up to the diagonal.
+
+    By quadrature everything is one part: what is tabulated serves all pairs.
+    """
+    size = max(1, BLOCK // max(1, m)) if closed_form(phi) is not None else n
+    for begin in range(0, n, max(1, size)):
+        end = min(n, begin + size)
+        yield slice(begin, end), slice(0, end if itself else m)
+
+
+def _recursion(
+    phi: Activation, layers: int, s: Array, t: Array, theta: Angles, diagonal: int | None
+) -> tuple[Array, Array]:
+    """K and Θ after so many layers, of some rows and columns."""
+    cosine = theta.cos
+    T = cosine  # the tangent kernel in units of the two standard deviations
+    for _ in range(layers):
+        s, t, theta, cosine, gain = _layer(phi, s, t, theta, diagonal)
+        T = cosine + gain * T
+    return _scaled(s, t, cosine), _scaled(s, t, T)
+
+
+def _layer(phi: Activation, s: Array, t: Array, theta: Angles, diagonal: int | None) -> Layer:
+    """One layer, in closed form or by quadrature; rows that are the columns from `diagonal` on keep an angle of 0."""
     if (closed := closed_form(phi)) is not None:
         layer = closed(s[:, None], t[None, :], theta)
         layer = layer._replace(s=layer.s[:, 0], t=layer.t[0])
@@ -150,10 +179,10 @@ def _layer(phi: Activation, s: Array, t: Array, theta: Angles, itself: bool) -> 
         cosine = np.clip(np.divide(value, product, out=np.zeros_like(value), where=product > 0), -1, 1)
         gain = np.divide(slope * s[:, None] * t, product, out=np.zeros_like(value), where=product > 0)
         layer = Layer(out_s, out_t, from_cosine(cosine), cosine, gain)
-    if itself:
+    if diagonal is not None:
         alike = np.flatnonzero(layer.s > 0)
-        layer.cos[alike, alike] = layer.angles.half_cos[alike, alike] = 1.0
-        layer.angles.half_sin[alike, alike] = 0.0
+        layer.cos[alike, diagonal + alike] = layer.angles.half_cos[alike, diagonal + alike] = 1.0
+        layer.angles.half_sin[alike, diagonal + alike] = 0.0
     return layer
 
 
@@ -166,8 +195,11 @@ def _scaled(s: Array, t: Array, kernel: Array) -> Array:
 
 
 def _kernels(nngp: Array, ntk: Array, itself: bool) -> Kernels:
-    """Both kernels, symmetric to the last bit where inputs are compared with themselves."""
-    return Kernels(*((K + K.T) / 2 for K in (nngp, ntk))) if itself else Kernels(nngp, ntk)
+    """Both kernels, of which inputs compared with themselves have what is below the diagonal alone."""
+    if itself:
+        mirror(nngp)
+        mirror(ntk)
+    return Kernels(nngp, ntk)
 
 
 def _variances(phi: Activation, p: Array) -> Array:

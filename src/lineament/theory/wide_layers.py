@@ -25,6 +25,9 @@ from ..core.arguments import Array
 from .activations import NAMED, Activation
 from .angles import Angles, from_cosine
 
+SMALL = 0.7
+"""Angles below which sin x − x cos x is summed from its series."""
+
 
 class Layer(NamedTuple):
     """What comes out of a layer: s′, t′, θ′, cos θ′ and the gain g."""
@@ -53,17 +56,17 @@ def piecewise_linear_layer(left: float, right: float, s: Array, t: Array, angles
         zeros = np.zeros(angles.half_sin.shape)
         return Layer(0 * s, 0 * t, from_cosine(zeros), zeros, zeros)
     a, b = left / norm, right / norm  # so that a² + b² = 1
-    kappa = (b - a) ** 2 / np.pi
-    supplement = angles.supplement
-    bend, mirrored = kappa * _bend(angles.theta), kappa * _bend(supplement)
-    # 1 ∓ cos θ′; for θ near π the first, (a + b)² − 2ab(1 + cos θ) − κf(π − θ), may be small where |φ| is even.
-    near, far = 2 * angles.half_sin**2 - bend, (a + b) ** 2 - 4 * a * b * angles.half_cos**2 - mirrored
-    minus = np.maximum(np.where(angles.half_sin < angles.half_cos, near, far), 0.0)
-    plus = 2 * angles.half_cos**2 + bend
-    cosine = 2 * a * b * angles.cos + mirrored
-    gain = 2 * a * b + kappa * supplement
+    kappa, even = (b - a) ** 2 / np.pi, 2 * a * b
+    cosine, supplement, bend, mirrored = _bends(angles)
+    # 1 ∓ cos θ′, without cancellation but where θ is near π and φ is even.
+    minus = np.asarray(2 * angles.half_sin**2 - kappa * bend)
+    square = 2 * angles.half_cos**2
+    blunt = supplement < SMALL
+    if blunt.any():
+        minus[blunt] = np.asarray((a + b) ** 2 - even * square - kappa * mirrored)[blunt]
+    turned = Angles(np.sqrt(np.maximum(minus, 0.0) / 2), np.sqrt((square + kappa * bend) / 2))
     root = norm / np.sqrt(2)
-    return Layer(root * s, root * t, Angles(np.sqrt(minus / 2), np.sqrt(plus / 2)), cosine, gain)
+    return Layer(root * s, root * t, turned, even * cosine + kappa * mirrored, even + kappa * supplement)
 
 
 def erf_layer(s: Array, t: Array, angles: Angles) -> Layer:
@@ -97,15 +100,24 @@ def _erf_deviation(s: Array) -> tuple[Array, Array]:
     return np.where(s < 1e-4, s * shrink, large), shrink
 
 
-def _bend(x: Array) -> Array:
-    """The function sin x − x cos x; its series x³/3 − x⁵/30 + … where it is small."""
-    x = np.asarray(x)
-    whole = np.asarray(np.sin(x) - x * np.cos(x))
-    small = x < 0.7
-    y = x[small]
-    total, power, factorial = np.zeros_like(y), y.copy(), 1.0
+def _bends(angles: Angles) -> tuple[Array, Array, Array, Array]:
+    """The cosine of θ, π − θ, f(θ) and f(π − θ) with f(x) = sin x − x cos x, each precise where it is small."""
+    cosine, sine, theta = angles.cos, angles.sin, angles.theta
+    supplement = np.asarray(np.pi - theta)
+    bend, mirrored = np.asarray(sine - theta * cosine), np.asarray(sine + supplement * cosine)
+    sharp, blunt = np.asarray(theta < SMALL), supplement < SMALL
+    if sharp.any():
+        bend[sharp] = _series(np.asarray(theta)[sharp])
+    if blunt.any():
+        supplement[blunt] = np.asarray(angles.supplement)[blunt]
+        mirrored[blunt] = _series(supplement[blunt])
+    return cosine, supplement, bend, mirrored
+
+
+def _series(x: Array) -> Array:
+    """The function sin x − x cos x for small x, by its series."""
+    total, power, factorial = np.zeros_like(x), x.copy(), 1.0
     for k in range(1, 9):
-        power, factorial = -power * y**2, factorial * (2 * k) * (2 * k + 1)
+        power, factorial = -power * x**2, factorial * (2 * k) * (2 * k + 1)
         total -= 2 * k * power / factorial
-    whole[small] = total
-    return whole
+    return total
