@@ -8,6 +8,7 @@ import numpy as np
 
 from lineament.evidence import Check, Figure, Mark, Panel
 
+DIGITS = 8  # of what is drawn: more than any eye or download needs, and half the size of a file
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -30,8 +31,8 @@ def encode(value: Any) -> Any:
     """Values for strict JSON: a float that is not finite becomes its name."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, np.ndarray):
-        return encode(value.tolist())
+    if isinstance(value, np.ndarray):  # of a figure: all else that is stored are numbers by name
+        return encode(_short(value.tolist()))
     if isinstance(value, Mapping):
         return {name: encode(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -39,6 +40,13 @@ def encode(value: Any) -> Any:
     if isinstance(value, Check | Mark | Panel | Figure):
         return {name: encode(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
+
+
+def _short(value: Any) -> Any:
+    """Floats, and lists of them, rounded to the digits that a figure keeps."""
+    if isinstance(value, list):
+        return [_short(part) for part in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def decode(value: Any) -> Any:
