@@ -45,7 +45,7 @@ QUICK = Settings(
 )
 FULL = Settings(
     sensing.FULL._replace(depths=(4,), measurements=(1000,)),
-    figure_5.FULL._replace(examples=(100,)),
+    figure_5.FULL._replace(examples=(100,), steps=100_000, further=figure_5.QUICK.further),  # it ends at the stop
     classification.Settings((3,), (1e-2,), 40, 1e-2, 100_000),
     classification.Settings((3,), (1e-2,), 40, 1e-3, 500_000),
 )
