@@ -5,8 +5,9 @@ line asks for packages that a borrowed machine with a GPU may not have; this ask
 with. A claim that needs more fails by itself, and the others go on. Every run is stored when it ends, so that the same
 command goes on where the last one was stopped. Figures are drawn later, from what is stored.
 
-A GPU beside many cores is used whole by two campaigns at once: `--on gpu --jobs 4` runs four claims at a time that say
-they are for a GPU, which one alone seldom fills, and `--on cpu --jobs 12` the others, each on a core.
+A GPU beside many cores is used whole by two campaigns at once: `--on gpu --jobs 2` runs two claims at a time that say
+they are for a GPU (ensembles of convolutional networks fill one alone, small networks do not), and `--on cpu --jobs 12`
+the others, each on a core.
 """
 
 import argparse
