@@ -14,6 +14,7 @@ import random
 import re
 import tempfile
 
+import numpy as np
 import pytest
 from tools.fuzz.calls import never_right, tried
 from tools.fuzz.hostile import ODD, foreign
@@ -92,6 +93,18 @@ def test_everything_that_is_offered_is_in_the_table():
     assert len(public) > 250  # the walk itself finds what there is
 
 
+def test_every_argument_is_tried():
+    """In some call of the function: two that exclude each other stand in two calls."""
+    wanted, given = {}, {}
+    for made in (made for part in PARTS for made in calls(part).values()):
+        function = made.function
+        name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+        taken = inspect.signature(function).parameters.values()
+        wanted[name] = {p.name for p in taken if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        given.setdefault(name, set()).update(made.arguments)
+    assert {name: left for name in wanted if (left := wanted[name] - given[name])} == {}
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_no_valid_call_is_refused(part):
     for name, call in calls(part).items():
@@ -120,3 +133,69 @@ def test_what_may_be_right_is_refused_by_us_if_at_all(part):
             trials = [tried(name, call, argument, value) for value in rng.sample(values, 2)]
             found += [str(trial) for trial in trials if trial.fault]
     assert found == [], "\n".join(found)
+
+
+LARGE, DEEP, WIDE = np.full((2, 2), 1e300), 2**40, np.ones((2, 2))
+MENDED = {
+    "theory": [
+        ("circulation.circulation", "nodes", DEEP), ("dual_activations.piecewise_linear_dual", "left", 1e300),
+        ("end_to_end.field", "depth", DEEP), ("end_to_end.eigensystem", "depth", DEEP),
+        ("end_to_end.trajectory", "depth", DEEP), ("label_noise.slow_flow", "W1", LARGE),
+        ("landscape.nonconvexity_segment", "depth", DEEP), ("layer_descent.descend", "runs", 2**31),
+        ("log_det.kkt", "W2", LARGE), ("singular_flow.singular_flow", "W0", LARGE),
+        ("training_time.singular_values", "depth", np.zeros((0, 2))),
+        ("training_time.singular_values", "curvature", np.zeros((0, 2))), ("wide_limit.descent", "steps", DEEP),
+    ],
+    "measure": [
+        ("order.Accessibility", "examples", DEEP), ("order.constancy", "resamples", DEEP),
+        ("compact.compact", "inputs", DEEP), ("compact.compact", "inputs", 3), ("compact.tangent", "at", np.ones(3)),
+    ],
+    "training": [
+        ("starts.normal.gaussian.variances", "variances", 0.5), ("train.descend.descend", "step_size", WIDE),
+        ("train.descend.descend", "precision", WIDE), ("train.descend.descend.at", "progress", 3.0),
+        ("train.flow.flow.until", "event", 3.0), ("train.noise.noisy_descend", "step_size", np.zeros(0)),
+        ("train.noise.noisy_flow", "step_size", 1e-320),
+    ],
+    "tables": [
+        ("data.photos.photographs", "train", DEEP), ("data.gaussian.natural_gaussian", "classes", DEEP),
+        ("data.frequency.frequency_points", "test", DEEP), ("data.catalogue.load", "progress", 3.0),
+        ("data.tables.frame", "choose", 3.0), ("forecasting.network.forecast_network_table", "network", WIDE),
+        ("forecasting.network.forecast_network_table.own", "own", 3.0), ("report.plot.overlay", "ax", 3.0),
+        ("evidence.evidence.Evidence", "correction", WIDE), ("report.plot.phases", "measured", 3.0),
+        ("report.plot.phases", "depth", np.ones((1, 1))),
+    ],
+    "networks": [
+        ("torch.linearise.linearise", "X_test", "single"), ("recording.recording.Recording.top", "top", 3.0),
+        ("recording.recorder.Recorder.__call__", "model", []), ("torch.expand.expand", "depth", DEEP),
+        ("torch.expand.expand", "width", DEEP), ("torch.expand.expand", "generator", 3.0),
+        ("torch.expand.expand", "layers", "sparse"), ("torch.truncate.truncate.data", "calibration", 3.0),
+        ("torch.truncate.truncate.data", "data", [3.0]), ("torch.truncate.truncate.data", "fine_tune", 3.0),
+        ("torch.kernel.ntk", "outputs", WIDE), ("torch.kernel.ntk", "forward", 3.0),
+        ("torch.recorder.Recorder", "forward", 3.0),
+    ],
+}  # fmt: skip
+"""What a dependency refused, or what never ended: every hostile value was once put into every argument."""
+
+
+@pytest.mark.parametrize("part", MENDED)
+def test_what_was_found_once_stays_refused_by_us(part):
+    import scipy.sparse
+    import torch
+
+    foreign = {"single": torch.eye(2), "sparse": scipy.sparse.eye(2)}
+    listed = calls(part)
+    for name, argument, value in MENDED[part]:
+        made = listed[f"{part}.{name}" if part in ("theory", "measure") else name]
+        given = foreign.get(value, value) if isinstance(value, str) else value
+        outcome = judge(made.function, **{**made.arguments, argument: given})
+        assert outcome.kind == "refused", (name, argument, outcome)
+
+
+def test_whole_numbers_of_numpy_are_counts():
+    """An array without axes was looked at, and then not converted."""
+    listed = calls("tables")
+    for name in ("forecasting.forecast.forecast", "forecasting.forecast.forecast_table"):
+        made = listed[name]
+        assert judge(made.function, **{**made.arguments, "seed": np.array(2)}).kind == "result"
+    one = calls("training")["starts.normal.gaussian"]
+    assert judge(one.function, **{**one.arguments, "start_scale": 10**30}).kind == "result"

@@ -158,7 +158,7 @@ def test_wrong_use():
         derivative(np.ones((2, 2)), np.eye(2), gradient, hvp, 3)
     with pytest.raises(ValueError, match=r"B must be of shape \(2, 2\); got \(2, 3\)"):
         circulation(gradient, np.eye(2), np.eye(2), np.ones((2, 3)))
-    with pytest.raises(ValueError, match="nodes must be a whole number of at least 1; got 0"):
+    with pytest.raises(ValueError, match="nodes must be a whole number of at least 1 and at most 1000; got 0"):
         circulation(gradient, np.eye(2), np.eye(2), np.eye(2), nodes=0)
 
 

@@ -71,7 +71,7 @@ def ensemble(**changed):
         (lambda: twin.FeatureMap(1.0).kernel(np.ones((2, 3)), np.ones((2, 4))), "y must be of 3 columns"),
         (lambda: two_by_two.loss([[1.0]]), "W must be of at least two rows"),
         (lambda: two_by_two.norm_bound([[1.0]], 0.1), "start must be of at least two rows"),
-        (lambda: wide_limit.scales(1e151 * I2), "W must be at most 1e150"),
+        (lambda: wide_limit.scales(1e151 * I2), "W must have entries of at most"),
         (lambda: wide_limit.descent([1.0], [[1.0]], 1e3, 50), "step_size must be so small"),
     ],
 )  # fmt: skip

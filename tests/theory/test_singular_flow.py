@@ -55,7 +55,7 @@ def test_values_far_below_rounding():
 
 
 def test_wrong_use():
-    with pytest.raises(ValueError, match="depth must be a whole number of at least 2; got 1"):
+    with pytest.raises(ValueError, match="depth must be a whole number of at least 2 and at most 10000; got 1"):
         singular_flow([0, 1], np.eye(2), lambda W: W, 1)
     with pytest.raises(ValueError, match="distinct singular values"):
         singular_flow([0, 1], np.eye(2), lambda W: W, 2)

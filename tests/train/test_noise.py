@@ -152,13 +152,13 @@ MOMENTS = la.problems.whitened(np.ones((1, 3)))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: down(noise=-1.0), "noise must be a number .* not negative; got -1.0"),
+        (lambda: down(noise=-1.0), "noise must be finite and not negative; got -1.0"),
         (lambda: down(step_size=0.0), "step_size must be positive"),
         (lambda: down(steps=0), "steps must be a positive integer"),
         (lambda: down(problem=MOMENTS), r"problems.regression\(X, Y\) makes it; got Regression from moments"),
         (lambda: down(problem=la.problems.lp_regression(X, Y)), "got LpRegression"),
         (lambda: down(noise=jnp.ones(2), step_size=jnp.ones(3)), "equally many members; got step_size 3, noise 2"),
-        (lambda: diffuse(intensity=np.inf), "intensity must be a number .* finite"),
+        (lambda: diffuse(intensity=np.inf), "intensity must be finite and not negative"),
         (lambda: diffuse(times=[1.0, 0.5]), "rising, finite numbers"),
         (lambda: diffuse(problem=MOMENTS), "must be the square loss on examples"),
         (lambda: diffuse(start=START[:1]), "start must have the shapes"),

@@ -345,9 +345,9 @@ def test_a_fresh_start_follows_its_generator():
 
 def test_wrong_arguments_are_named():
     model = nn.Linear(2, 2)
-    with pytest.raises(ValueError, match="depth must be a whole number of at least 1; got 0"):
+    with pytest.raises(ValueError, match="depth must be a whole number of at least 1 and at most 10000; got 0"):
         expand(model, 0)
-    with pytest.raises(ValueError, match=r"depth must be a whole number of at least 1; got 2\.5"):
+    with pytest.raises(ValueError, match=r"depth must be a whole number of at least 1 and at most 10000; got 2\.5"):
         expand(model, 2.5)
     with pytest.raises(ValueError, match="width must be a whole number of at least 1; got -1"):
         expand(model, 2, width=-1)

@@ -52,6 +52,15 @@ def draw(calls: dict[str, Call], number: int, seed: int) -> Iterator[Trial]:
         yield tried(name, call, argument, value)
 
 
+def every(calls: dict[str, Call]) -> Iterator[Trial]:
+    """Every hostile value in the place of every argument, once."""
+    odd = ODD + foreign()
+    for name, call in calls.items():
+        for argument in call.arguments:
+            for value in [*NEVER[call.kinds[argument]], *odd]:
+                yield tried(name, call, argument, value)
+
+
 def tried(name: str, call: Call, argument: str, value: Any) -> Trial:
     """Make one call; a result is a fault if the value can never be right."""
     outcome = judge(call.function, **{**call.arguments, argument: value})

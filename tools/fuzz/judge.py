@@ -1,8 +1,10 @@
 """What comes of a call: a result, a refusal of ours, or something that nobody should see."""
 
 import ast
+import faulthandler
 import functools
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,9 +106,12 @@ def limited() -> Iterator[None]:
     # Again every second: one that falls into a callback of a garbage collector is swallowed there.
     signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS, 1.0)
     signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS, 1.0)
+    # Compiled code is not interrupted by Python's signals: the process ends, and shows where it was.
+    faulthandler.dump_traceback_later(2 * WALL_SECONDS, exit=True, file=sys.__stderr__ or sys.stderr)
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGPROF, before[0])

@@ -8,6 +8,7 @@ numbers, truth values, dates, text, objects and arrays with masked entries are r
 and so is what is not a number. Infinity is allowed only where a function says so.
 """
 
+import math
 import operator
 import os
 from collections.abc import Callable, Collection, Sequence, Set
@@ -25,6 +26,12 @@ Word = TypeVar("Word", bound=str)
 
 LARGEST = 2**63 - 1
 """The largest whole number: what 64 bits count."""
+MOST_LAYERS = 10_000
+"""Layers of a network, where every one is a pass."""
+MOST_NUMBERS = 2**30
+"""Numbers in an array that is made to a size asked for: 8 GiB."""
+SQUARED = 1e150
+"""What is larger overflows when it is squared."""
 
 
 def real(
@@ -80,6 +87,18 @@ def count(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     return n
 
 
+def depth(name: str, value: Any, least: int = 1) -> int:
+    """Return a number of layers that are gone through one by one."""
+    return count(name, value, least, MOST_LAYERS)
+
+
+def held(name: str, *shape: int) -> tuple[int, ...]:
+    """Return the shape of an array that a size leads to, if the array is one that memory can hold."""
+    if (numbers := math.prod(shape)) > MOST_NUMBERS:
+        raise ValueError(f"{name} must lead to arrays of at most {MOST_NUMBERS} numbers; got {numbers}, shape {shape}")
+    return shape
+
+
 def counts(name: str, value: Any, least: int = 1) -> tuple[int, ...]:
     """Return a row of whole numbers, such as the widths of a network."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) != 1:
@@ -113,8 +132,13 @@ def indices(name: str, value: Any, length: int, below: int) -> NDArray[np.int64]
     return array.astype(np.int64)
 
 
-def matrices(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
-    """Return a finite matrix, or a stack of them along leading axes; of the given shape, if one is given."""
+def matrices(
+    name: str, value: Any, shape: tuple[int, ...] | None = None, *, most: float = np.finfo(np.float64).max
+) -> Array:
+    """Return a finite matrix, or a stack of them along leading axes; of the given shape, if one is given.
+
+    No entry may be larger in size than `most`: `SQUARED` where squares are taken.
+    """
     array = _floats(name, value)
     if array.ndim < 2 or 0 in array.shape:
         raise ValueError(f"{name} must be a matrix with at least one row and column; got shape {array.shape}")
@@ -123,12 +147,14 @@ def matrices(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Arr
     finite = np.isfinite(array)
     if not finite.all():
         raise ValueError(f"{name} must be finite; got {_first(array, ~finite)}")
+    if (large := np.abs(array) > most).any():
+        raise ValueError(f"{name} must have entries of at most {most:g} in size; got {_first(array, large)}")
     return array
 
 
-def matrix(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
-    """Return one finite matrix of at least one row and column; of the given shape, if one is given."""
-    array = matrices(name, value, shape)
+def matrix(name: str, value: Any, shape: tuple[int, ...] | None = None, **bounds: Any) -> Array:
+    """Return one matrix; what else is asked of it is that of :func:`matrices`."""
+    array = matrices(name, value, shape, **bounds)
     if array.ndim != 2:
         raise ValueError(f"{name} must be one matrix; got shape {array.shape}")
     return array
@@ -204,6 +230,13 @@ def one_of(name: str, value: Any, allowed: Collection[Word], besides: str = "") 
     return cast(Word, value)
 
 
+def text(name: str, value: Any) -> str:
+    """Return text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text; got {shown(value)}")
+    return value
+
+
 def truth(name: str, value: Any) -> bool:
     """Return a truth value."""
     if not isinstance(value, bool | np.bool_):
@@ -239,6 +272,17 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str | bytes) or not listed or not all(isinstance(word, str) for word in value):
         raise ValueError(f"{name} must be a sequence of words; got {shown(value)}")
     return tuple(map(str, value))
+
+
+def listed(name: str, value: Any) -> list[Any]:
+    """Return what can be walked through as a list; text is taken for one word, not for its letters."""
+    try:
+        found = None if isinstance(value, str | bytes) else list(value)
+    except Exception:  # whatever a foreign array raises that only looks like a sequence
+        found = None
+    if found is None:
+        raise ValueError(f"{name} must be a sequence; got {shown(value)}")
+    return found
 
 
 def array(name: str, value: Any) -> np.ndarray:

@@ -93,20 +93,31 @@ def positive(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be positive and finite; got {arguments.shown(value)}")
 
 
-def scale(name: str, value: Any) -> None:
-    """Refuse anything but one positive finite number; members have their own inside `vmap`."""
+def scale(name: str, value: Any) -> jax.Array | float:
+    """Return one positive finite number; members have their own inside `vmap`."""
     positive(name, value)
     if np.ndim(value):
         raise ValueError(f"{name} must be one positive number; got shape {np.shape(value)}")
+    return value if isinstance(value, jax.Array) else float(arguments.numeric(name, value))
+
+
+def rate(name: str, value: ArrayLike) -> None:
+    """Refuse anything but a positive finite number, or one for each member."""
+    positive(name, value)
+    _for_members(name, value)
 
 
 def not_negative(name: str, value: ArrayLike) -> None:
     """Refuse anything but a number, or one for each member, that is finite and not negative."""
     array = arguments.numeric(name, value).astype(np.float64)
-    if array.ndim > 1 or not (np.isfinite(array).all() and (array >= 0).all()):
-        raise ValueError(
-            f"{name} must be a number (or one for each member), finite and not negative; got {arguments.shown(value)}"
-        )
+    if not (np.isfinite(array).all() and (array >= 0).all()):
+        raise ValueError(f"{name} must be finite and not negative; got {arguments.shown(value)}")
+    _for_members(name, value)
+
+
+def _for_members(name: str, value: ArrayLike) -> None:
+    if np.ndim(value) > 1 or not np.size(value):
+        raise ValueError(f"{name} must be one number, or one for each member; got shape {np.shape(value)}")
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

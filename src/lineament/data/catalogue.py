@@ -107,6 +107,7 @@ def _root(
     """The folder that holds the verified files of a data set, downloaded if need be."""
     partial, download = arguments.truth("partial", partial), arguments.truth("download", download)
     folder = None if folder is None else arguments.path("folder", folder)
+    progress = None if progress is None else arguments.function("progress", progress)
     root = folder if folder is not None else locate(data_set.name, partial=partial)
     if root is None or missing(data_set, root, partial):
         if folder is not None or not download:

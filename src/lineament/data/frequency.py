@@ -65,6 +65,7 @@ def frequency_points(train: int = 10_000, test: int = 1000, *, rule: Rule = "gra
         seed: Of the points.
     """
     train, test = arguments.count("train", train), arguments.count("test", test)
+    arguments.held("train and test", train + test, len(FREQUENCIES))
     rng = np.random.default_rng(arguments.count("seed", seed, 0))
     points = rng.uniform([-1, -2 * np.pi], [1, 2 * np.pi], (train + test, 2))
     labels = partial_labels(points, rule)[-1]

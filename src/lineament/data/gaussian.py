@@ -50,6 +50,7 @@ def natural_gaussian(
     classes, seed = arguments.count("classes", classes, 2), arguments.count("seed", seed, 0)
     alignment, flips = arguments.number("alignment", alignment), arguments.number("flips", flips, least=0, most=1)
     power = natural_spectrum(size, exponent)
+    arguments.held("train, test and classes", train + test + classes, *power.shape)
     rng = np.random.default_rng(seed)
     # White images coloured by a filter: the covariance is exactly circulant with eigenvalues `power`.
     white = rng.standard_normal((train + test, size, size))

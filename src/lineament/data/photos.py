@@ -41,7 +41,7 @@ def photographs(
         raise ValueError(f"names must be at least two different ones of {', '.join(PHOTOGRAPHS)}; got {tuple(names)}")
     size = arguments.count("size", size, 2, LARGEST)
     for name, number in (("train", train), ("test", test)):
-        if arguments.count(name, number) % len(names):
+        if arguments.held(name, arguments.count(name, number), size, size)[0] % len(names):
             raise ValueError(f"{name} must be a positive multiple of the {len(names)} photographs; got {number}")
     train, test = int(train), int(test)
     cut = [_patches(_grey(name), size, train // len(names), test // len(names), rng) for name in names]

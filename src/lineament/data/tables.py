@@ -213,6 +213,7 @@ def frame(data: "pd.DataFrame", name: str = "data frame", choose: _Choice = _Cho
     """A table of a data frame, whose columns may hold numbers, truth values or words."""
     if not hasattr(data, "columns") or not hasattr(data, "iloc"):
         raise ValueError(f"data must be a data frame; got {arguments.shown(data)}")
+    arguments.instance("choose", choose, _Choice)
     names = [str(column) for column in data.columns]
     rows = max(1, delimited.CELLS // max(1, len(names)))
 

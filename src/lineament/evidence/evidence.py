@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..core import arguments
 from .check import Check
 from .figure import Figure
 from .verdict import Kind, Verdict, all_checks, judge, reason
@@ -38,6 +39,7 @@ class Evidence:
             all_checks(name, getattr(self, name))
         if not self.checks:
             raise ValueError("evidence needs at least one check: a claim that cannot fail says nothing")
+        arguments.text("correction", self.correction)
         if bool(self.printed) != bool(self.correction):
             raise ValueError("`printed` checks and a `correction` come together: one without the other was given")
 

@@ -115,14 +115,16 @@ def forecast_table(
         classes = table.classes
     moments = gather(
         table.chunks(), table.features, table.targets, classes=classes, standardise=standardise,
-        scale_target=scale_target, seed=seed,
+        scale_target=scale_target, seed=asked.seed,
     )  # fmt: skip
     task = task_of(moments, whiten)
     _refuse_start(asked, task)
-    W0 = asked.start_scale * (_orthonormal(task.target.shape, seed) if task.modes is None else aligned(task.modes))
-    largest = 2 / sharpness(task.target, task.d, depth)
+    W0 = asked.start_scale * (
+        _orthonormal(task.target.shape, asked.seed) if task.modes is None else aligned(task.modes)
+    )
+    largest = 2 / sharpness(task.target, task.d, asked.depth)
     # A start larger than the target is sharper than the optimum, and the first steps must be small for it.
-    recommended = CAREFUL * min(largest, 2 / sharpness(W0, task.d, depth))
+    recommended = CAREFUL * min(largest, 2 / sharpness(W0, task.d, asked.depth))
     _refuse_step_size(asked, largest, recommended)
     eta = asked.step_size or recommended
     path = _path(task, W0, asked, until=asked.steps * eta if asked.steps else None, longest=LONGEST * recommended)
@@ -132,12 +134,12 @@ def forecast_table(
         moments=moments,
         depth=asked.depth,
         start_scale=asked.start_scale,
-        seed=seed,
+        seed=asked.seed,
         whiten=whiten,
         step_size=eta,
         steps=asked.steps or max(1, ceil(path.time[-1] / eta)),
         largest_stable=largest,
-        settles_below=2 / flattest(task.target, task.d, depth),
+        settles_below=2 / flattest(task.target, task.d, asked.depth),
         recommended=recommended,
         directions=task.V,
         variances=task.d,
@@ -146,9 +148,9 @@ def forecast_table(
         path=path,
         floor=task.floor,
         components=parts,
-        phases=components.phases_of(parts, depth, whiten),
-        stopping=_stopping(moments, path, task, W0, asked, seed),
-        premises=premises(W0, task.target, task.d, task.syx, depth, moments, task.V if whiten else None),
+        phases=components.phases_of(parts, asked.depth, whiten),
+        stopping=_stopping(moments, path, task, W0, asked),
+        premises=premises(W0, task.target, task.d, task.syx, asked.depth, moments, task.V if whiten else None),
         notices=(),
     )
     return replace(prediction, notices=(*table.notices, *notices(prediction)))
@@ -161,15 +163,16 @@ class _Settings(NamedTuple):
     start_scale: float
     step_size: float | None
     steps: int | None
+    seed: int
 
 
 def _settings(depth: int, start_scale: float, step_size: float | None, steps: int | None, seed: int) -> _Settings:
-    arguments.count("seed", seed, 0)
     return _Settings(
         arguments.count("depth", depth, most=DEEPEST),
         arguments.number("start_scale", start_scale, above=0),
         None if step_size is None else arguments.number("step_size", step_size, above=0),
         None if steps is None else arguments.count("steps", steps, most=MOST_STEPS),
+        arguments.count("seed", seed, 0),
     )
 
 
@@ -209,15 +212,13 @@ def _orthonormal(shape: tuple[int, int], seed: int) -> Array:
     return U @ Vt
 
 
-def _stopping(
-    moments: Moments, path: paths.Progress, task: Task, W0: Array, asked: _Settings, seed: int
-) -> Stopping | None:
+def _stopping(moments: Moments, path: paths.Progress, task: Task, W0: Array, asked: _Settings) -> Stopping | None:
     """When to stop, where there are examples left over to estimate the noise from."""
     fixed = _fixed_design(moments, path, task)
     if fixed is None:
         return None
     start = asked.start_scale if task.modes is not None else W0 @ task.V.T
-    found = held_out(moments, start, asked.depth, path.time, seed)
+    found = held_out(moments, start, asked.depth, path.time, asked.seed)
     if found is None:
         return fixed
     # A mode is one direction of the outputs and all of the inputs; a component, the other way round.

@@ -136,6 +136,8 @@ def forecast_network_table(
 
     `own` linearises a network of another framework, called with rows and settings.
     """
+    if not callable(network):
+        network = arguments.one_of("network", network, ("mlp", "linear"), "a function that makes a model")
     arguments.one_of("optimiser", optimiser, ("sgd", "momentum"))
     begins: Start = start if start is not None else ("balanced" if network == "linear" else "he")
     arguments.one_of("start", begins, STARTS)
@@ -161,7 +163,7 @@ def forecast_network_table(
         "weight_decay": weight_decay, "batch_size": batch_size, "steps": steps, "seed": seed,
     }  # fmt: skip
     if own is not None:
-        made = own(rows, settings | {"renew": renew})
+        made = arguments.function("own", own)(rows, settings | {"renew": renew})
         return NetworkForecast(table.name, rows, made, "the network's own")
     if network == "linear":
         made = deep_linear(rows, depth=depth, width=width, start=begins, start_scale=start_scale, **settings)
@@ -181,7 +183,7 @@ def _built(network: Literal["mlp"] | Build, width: int, rows: Rows, start: Start
     if network == "mlp":
         model = models.MLP((inputs, *[width] * HIDDEN, outputs), "relu", "standard", bias=True)
         return model, draw(model, seed=seed)
-    found = arguments.function("network", network)(inputs, outputs)
+    found = network(inputs, outputs)
     if isinstance(found, tuple):
         model, parameters = found
         return model, parameters

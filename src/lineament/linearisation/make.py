@@ -50,6 +50,7 @@ def make(
     rho = arguments.number("ridge", ridge, least=0)
     decay = arguments.number("weight_decay", weight_decay, least=0)
     renewals = arguments.count("renew", renew, 0)
+    progress = None if progress is None else arguments.function("progress", progress)
     n = len(X)
     if batch_size is not None:
         batch_size = arguments.count("batch_size", batch_size, most=n)

@@ -66,6 +66,7 @@ def compact(
     """
     arguments.function("map", map)
     inputs, batch = arguments.count("inputs", inputs), arguments.count("batch", batch)
+    arguments.held("inputs", min(batch, inputs), inputs)
     dtype = checks.dtype("dtype", dtype)
     if components is not None:
         _refuse_other_components(components)
@@ -99,7 +100,7 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
     x = jnp.asarray(at if isinstance(at, jax.Array) else arguments.numeric("at", at))
     if x.ndim != 1 or not x.size or not jnp.issubdtype(x.dtype, jnp.floating):
         raise ValueError(f"at must be one example, a vector of floating-point numbers; got {x.dtype} {x.shape}")
-    value, pull = jax.vjp(lambda example: map(example[None])[0], x)
+    value, pull = jax.vjp(lambda example: _applied(map, example[None])[0], x)
     weights = np.asarray(jax.lax.map(lambda unit: pull(unit)[0], jnp.eye(value.size, dtype=value.dtype)))
     return Compact(weights, np.asarray(value) - weights @ np.asarray(x))
 
@@ -133,10 +134,17 @@ def _refuse_other_components(components: Directions) -> None:
 
 
 def _outputs(map: Callable[[Any], Any], rows: np.ndarray) -> np.ndarray:
-    outputs = np.asarray(map(rows))
+    outputs = np.asarray(_applied(map, rows))
     if outputs.ndim != 2 or len(outputs) != len(rows):
         raise ValueError(f"map must take rows {rows.shape} to rows of outputs; it gave shape {outputs.shape}")
     return outputs
+
+
+def _applied(map: Callable[[Any], Any], rows: Any) -> Any:
+    try:
+        return map(rows)
+    except Exception as error:  # whatever a map of one's own raises, with its own traceback
+        raise ValueError(f"map must take rows {rows.shape}; it raised {type(error).__name__}: {error}") from error
 
 
 def _refuse_bent(

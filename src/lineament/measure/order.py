@@ -14,6 +14,9 @@ from .neighbours import neighbours
 
 Vector = NDArray[np.float64]
 
+MOST_RESAMPLES = 10**6
+"""Of a bootstrap, all of which are kept."""
+
 
 def accessibility(correct: ArrayLike) -> Vector:
     """How early each example is learnt: its accuracy averaged over networks and epochs, in [0, 1] (§4).
@@ -34,7 +37,7 @@ class Accessibility:
     """
 
     def __init__(self, examples: int) -> None:
-        self.right = np.zeros(arguments.count("examples", examples), np.int64)
+        self.right = np.zeros(arguments.held("examples", arguments.count("examples", examples)), np.int64)
         self.seen = 0
 
     def add(self, correct: ArrayLike) -> "Accessibility":
@@ -100,7 +103,7 @@ def constancy(
         raise ValueError(f"a and b must be scores of the same examples, at least four; got {x.shape} and {y.shape}")
     confidence = arguments.number("confidence", confidence, above=0, below=1)
     arguments.one_of("method", method, ("fisher", "bootstrap"))
-    resamples, seed = arguments.count("resamples", resamples), arguments.count("seed", seed, 0)
+    resamples, seed = arguments.count("resamples", resamples, most=MOST_RESAMPLES), arguments.count("seed", seed, 0)
     for name, score in (("a", x), ("b", y)):
         if np.ptp(score) == 0:
             raise ValueError(f"{name} must be scores that differ, or there is no order; got {score[0]:g} for all")

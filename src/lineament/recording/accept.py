@@ -52,6 +52,7 @@ def predictions(value: ArrayLike, T: int) -> NDArray[np.int64]:
 
 def top(value: Top, T: int) -> Top:
     """The largest outputs and their classes (step, example, place), and the labelled outputs (step, example)."""
+    arguments.instance("top", value, Top)
     classes, values = np.asarray(value.classes), np.asarray(value.values)
     values = values if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64)
     labelled = None if value.labelled is None else np.asarray(value.labelled)

@@ -1,6 +1,6 @@
 """Record a network of any framework while any loop trains it: JAX with equinox or flax, Keras, or arrays of outputs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +118,8 @@ class Recorder(Keeper):
             function, parameters = as_function(_inference(model), parameters)
             moving = parameters
             ask = lambda x: function(moving, x)  # noqa: E731
-        pieces = range(0, len(self._inputs), self._batch)
-        return np.concatenate([_rows(ask(self._inputs[i : i + self._batch])) for i in pieces]), parameters
+        pieces = (self._inputs[i : i + self._batch] for i in range(0, len(self._inputs), self._batch))
+        return np.concatenate([_rows(_answer(ask, piece)) for piece in pieces]), parameters
 
 
 def _names(layers: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -177,12 +177,19 @@ def _real(value: Any) -> NDArray[np.float64]:
     return np.asarray(value).astype(np.float64)
 
 
+def _answer(ask: Callable[[Any], Any], piece: Any) -> Any:
+    try:
+        return ask(piece)
+    except Exception as error:  # whatever a model of one's own raises, with its own traceback
+        raise ValueError(f"model must take the probe inputs; it raised {type(error).__name__}: {error}") from error
+
+
 def _rows(found: Any) -> NDArray:
     """Outputs of any framework as (example, output), in single precision at least."""
-    outputs = np.asarray(found)
+    outputs = arguments.numeric("outputs of the model", found)
     if outputs.dtype not in (np.float32, np.float64):
         outputs = outputs.astype(np.float32)
-    if outputs.ndim not in (1, 2):
+    if outputs.ndim not in (1, 2) or not outputs.size:
         raise ValueError(f"the model must return outputs (example, output); it gave shape {outputs.shape}")
     return outputs.reshape(len(outputs), -1)
 

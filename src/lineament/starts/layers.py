@@ -118,7 +118,7 @@ def shaped(model: AbstractModel, key: AnyKey, start_scale: float | ArrayLike, sh
             "model must have two layers and at least as many hidden units as inputs for starts.shaped; "
             f"got widths {chain.widths}"
         )
-    checks.scale("start_scale", start_scale)
+    start_scale = checks.scale("start_scale", start_scale)
     outputs, inputs = chain.shape
     key_frame, key_directions = jax.random.split(as_key(key))
     root = jnp.eye(inputs) if shape is None else _root_of_shape(key_directions, shape, inputs)

@@ -32,7 +32,7 @@ def identity(model: AbstractModel, start_scale: float | ArrayLike, *, bias: Arra
     """
     checks.positive("start_scale", start_scale)
     if not (isinstance(model, Diagonal) and np.shape(start_scale) == (model.features,)):
-        checks.scale("start_scale", start_scale)
+        start_scale = checks.scale("start_scale", start_scale)
     if isinstance(model, Quadratic):
         return _with_bias(model, jnp.sqrt(jnp.asarray(start_scale, float)) * jnp.eye(model.inputs), bias)
     if bias is not None:
@@ -57,7 +57,7 @@ def orthogonal(
     """
     if not isinstance(model, Quadratic):
         refuse("orthogonal", "a Quadratic network", model)
-    checks.scale("start_scale", start_scale)
+    start_scale = checks.scale("start_scale", start_scale)
     frame = jax.random.orthogonal(as_key(key), model.inputs)
     return _with_bias(model, jnp.sqrt(jnp.asarray(start_scale, float)) * frame, bias)
 
@@ -78,7 +78,7 @@ def circular(model: Circular, key: AnyKey, start_scale: float | ArrayLike) -> Fl
     """
     if not isinstance(model, Circular):
         refuse("circular", "a Circular network", model)
-    checks.scale("start_scale", start_scale)
+    start_scale = checks.scale("start_scale", start_scale)
     d, N = model.length, model.depth
     deviation = (1.5 * jnp.asarray(start_scale, float)) ** (1 / N) * d ** ((N - 1) / (2 * N)) / d
     return gaussian(model, key, deviation=deviation)
@@ -88,7 +88,7 @@ def balanced_components(model: CP, key: AnyKey, start_scale: float | ArrayLike) 
     """Components all of the norm `start_scale`, split evenly over vectors of random directions."""
     if not isinstance(model, CP):
         refuse("balanced_components", "a CP factorisation", model)
-    checks.scale("start_scale", start_scale)
+    start_scale = checks.scale("start_scale", start_scale)
     factors = gaussian(model, key, deviation=1.0)
     root = jnp.asarray(start_scale, float) ** (1 / len(model.shape))
     return tuple(root * factor / jnp.sqrt(jnp.sum(factor**2, axis=0, keepdims=True)) for factor in factors)

@@ -11,7 +11,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.keys import AnyKey, as_key
 from ..core.model import AbstractModel, Parameter, require_model
 from .fit import require_chain, require_standard
@@ -45,18 +45,16 @@ def gaussian(
     if len(chosen) != 1:
         raise ValueError(f"one of start_scale, deviation and variances must be given; got {chosen or 'none'}")
     if variances is not None:
-        count = len(_weights(model))
-        if len(variances) != count:
-            raise ValueError(f"variances must have one entry for each of {count} layers; got {len(variances)}")
-        checks.positive("variances", variances)
-        return _draw(model, key, [jnp.sqrt(jnp.asarray(variance)) for variance in variances], dtype)
+        count, given = len(_weights(model)), arguments.listed("variances", variances)
+        if len(given) != count:
+            raise ValueError(f"variances must have one entry for each of {count} layers; got {len(given)}")
+        scales = [checks.scale(f"variances[{j}]", variance) for j, variance in enumerate(given)]
+        return _draw(model, key, [jnp.sqrt(jnp.asarray(variance)) for variance in scales], dtype)
     if deviation is not None:
-        checks.scale("deviation", deviation)
-        return _draw(model, key, [jnp.asarray(deviation)] * len(_weights(model)), dtype)
+        return _draw(model, key, [jnp.asarray(checks.scale("deviation", deviation))] * len(_weights(model)), dtype)
     assert start_scale is not None
     chain = require_chain("gaussian with start_scale", model)
-    checks.scale("start_scale", start_scale)
-    root = jnp.asarray(start_scale) ** (1 / chain.depth)
+    root = jnp.asarray(checks.scale("start_scale", start_scale)) ** (1 / chain.depth)
     return _draw(model, key, [root / weight.fan_in**0.5 for weight in _weights(model)], dtype)
 
 

@@ -34,6 +34,9 @@ from ..core.arguments import Array
 from .end_to_end import Gradient
 from .integration import weights
 
+MOST_NODES = 1000
+"""Gauss–Legendre nodes come from the eigenvalues of a matrix of their number."""
+
 HessianProduct = Callable[[Array, Array], ArrayLike]
 
 
@@ -58,7 +61,7 @@ def circulation(
     """
     corner = arguments.matrix("corner", corner)
     A, B = arguments.matrix("A", A, corner.shape), arguments.matrix("B", B, corner.shape)
-    nodes, field = arguments.count("nodes", nodes), arguments.function("field", field)
+    nodes, field = arguments.count("nodes", nodes, most=MOST_NODES), arguments.function("field", field)
     arguments.matrix("field(corner)", field(corner), corner.shape)
     corners = [corner, corner + A, corner + A + B, corner + B, corner]
 
@@ -87,7 +90,7 @@ def derivative(W: ArrayLike, A: ArrayLike, gradient: Gradient, hvp: HessianProdu
         hvp: (W, A) ↦ ∇²ℓ(W)[A].
         depth: n ≥ 1.
     """
-    W, n = arguments.matrix("W", W), arguments.count("depth", depth, most=10_000)
+    W, n = arguments.matrix("W", W), arguments.depth("depth", depth)
     A = arguments.matrix("A", A, W.shape)
     gradient, hvp = arguments.function("gradient", gradient), arguments.function("hvp", hvp)
     G = arguments.matrix("gradient(W)", gradient(W), W.shape)

@@ -69,7 +69,10 @@ def erf_dual(p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
 
 def piecewise_linear_dual(left: float, right: float, p: ArrayLike, q: ArrayLike, c: ArrayLike) -> Dual:
     """Both expectations for φ = left·z + (right − left)·relu(z), by arc-cosine kernels (Cho & Saul 2009)."""
-    left, right = arguments.number("left", left), arguments.number("right", right)
+    left, right = (
+        arguments.number(*pair, least=-arguments.SQUARED, most=arguments.SQUARED)
+        for pair in (("left", left), ("right", right))
+    )
     s, t, angles = _geometry(p, q, c)
     layer = wide_layers.piecewise_linear_layer(left, right, s, t, angles)
     return Dual(layer.s * layer.t * layer.cos, (left**2 + right**2) / 2 * layer.gain)

@@ -59,7 +59,7 @@ class Forecast(NamedTuple):
 
 def eigensystem(W: ArrayLike, depth: SupportsIndex) -> Eigensystem:
     """Eigenvalues and eigenvectors of the implicit preconditioner (Corollary 1), null spaces included."""
-    W, n = arguments.matrices("W", W), arguments.count("depth", depth)
+    W, n = arguments.matrices("W", W), arguments.depth("depth", depth)
     U, s, Vt = np.linalg.svd(W)
     a = s ** (2 / n)
     left, right = (np.concatenate([a, np.zeros((*a.shape[:-1], d - a.shape[-1]))], -1) for d in W.shape[-2:])
@@ -75,7 +75,7 @@ def field(W: ArrayLike, grad: ArrayLike, depth: SupportsIndex, *, rank: int | No
         depth: n ≥ 1.
         rank: where the rank of W is known: singular values beyond it are taken to be exactly zero.
     """
-    W, n = arguments.matrices("W", W), arguments.count("depth", depth)
+    W, n = arguments.matrices("W", W), arguments.depth("depth", depth)
     G = arguments.matrices("grad", grad, W.shape)
     if rank is not None:
         rank = arguments.count("rank", rank, 0, min(W.shape[-2:]))
@@ -160,7 +160,7 @@ def trajectory(
     Returns:
         W at the times, `(T, outputs, inputs)`.
     """
-    n, W0 = arguments.count("depth", depth), arguments.matrix("W0", W0)
+    n, W0 = arguments.depth("depth", depth), arguments.matrix("W0", W0)
     arguments.matrix("gradient(W0)", arguments.function("gradient", gradient)(W0), W0.shape)
     U, s, Vt = np.linalg.svd(W0, full_matrices=False)
     full = s.size

@@ -27,9 +27,6 @@ from .wide_layers import Layer, closed_form
 
 AnyActivation = str | Activation | Callable[[Array], Array]
 
-MOST_LAYERS = 10_000
-"""Hidden layers; every one is a pass over the kernel."""
-
 BLOCK = 1 << 15
 """Pairs that go through all layers together: some ten arrays of them, which stay in the cache."""
 
@@ -58,7 +55,7 @@ def infinite(x: ArrayLike, y: ArrayLike | None = None, *, activation: AnyActivat
         hidden_layers: L ≥ 0; all L + 1 layers are trained. With none, both kernels are ⟨x, y⟩/d.
     """
     X, Y = _pair(x, y)
-    L, phi = arguments.count("hidden_layers", hidden_layers, 0, MOST_LAYERS), resolve(activation)
+    L, phi = arguments.depth("hidden_layers", hidden_layers, 0), resolve(activation)
     s, t, theta = _geometry(X, None if y is None else Y)
     nngp, ntk = np.empty((2, len(s), len(t)))
     for rows, columns in _blocks(phi, len(s), len(t), y is None):
@@ -116,7 +113,7 @@ def expansion(activation: AnyActivation, hidden_layers: int) -> Expansion:
         activation: see :func:`lineament.theory.activations.resolve`.
         hidden_layers: L ≥ 0.
     """
-    hidden_layers = arguments.count("hidden_layers", hidden_layers, 0, MOST_LAYERS)
+    hidden_layers = arguments.depth("hidden_layers", hidden_layers, 0)
     phi = resolve(activation)
     q, k, k_slope, ntk, ntk_slope = 1.0, 0.0, 1.0, 0.0, 1.0
     for _ in range(hidden_layers):

@@ -76,7 +76,8 @@ def slow_flow(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, S: ArrayLike, *, rtol:
         rtol: relative tolerance of the integrator.
     """
     times, rtol = arguments.rising("t", t, least=0), arguments.number("rtol", rtol, least=FINEST, below=1)
-    A, B, S = arguments.matrix("W1", W1), arguments.matrix("W2", W2), _definite(S)
+    A, B = (arguments.matrix(*pair, most=arguments.SQUARED) for pair in (("W1", W1), ("W2", W2)))
+    S = _definite(S)
     if B.shape[1] != len(A) or A.shape[1] != len(S):
         raise ValueError(f"W1, W2 and S must be h × d, k × h and d × d; got {A.shape}, {B.shape} and {S.shape}")
     k, trace, cut = len(B), np.trace(S), A.size

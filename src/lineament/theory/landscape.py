@@ -90,7 +90,7 @@ def nonconvexity_segment(
         depth: n ≥ 2.
         widths: (inputs, …, outputs); by default hidden layers of the smaller side.
     """
-    W, n = arguments.matrix("W", W), arguments.count("depth", depth, 2)
+    W, n = arguments.matrix("W", W), arguments.depth("depth", depth, 2)
     plain = (W.shape[1], *([min(W.shape)] * (n - 1)), W.shape[0])
     widths = plain if widths is None else arguments.counts("widths", widths)
     if len(widths) != n + 1:

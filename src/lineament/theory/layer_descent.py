@@ -57,6 +57,8 @@ def descend(
     decay = arguments.number("weight_decay", weight_decay, least=0)
     arguments.function("gradient", gradient)
     lead = () if runs is None else (arguments.count("runs", runs),)
+    arguments.held("runs", *lead, sum(W.size for W in Ws))
+    arguments.held("steps", at.size, *lead, len(Ws[-1]), Ws[0].shape[1])
     now = [np.broadcast_to(W, (*lead, *W.shape)).copy() for W in Ws]
     moving = [np.zeros_like(W) for W in now]
     before, after = _products(now)

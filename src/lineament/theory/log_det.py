@@ -168,7 +168,7 @@ def _row_space(X: Array) -> Array:
 
 
 def _layers(W1: ArrayLike, W2: ArrayLike) -> tuple[Array, Array]:
-    A, B = arguments.matrix("W1", W1), arguments.matrix("W2", W2)
+    A, B = (arguments.matrix(*pair, most=arguments.SQUARED) for pair in (("W1", W1), ("W2", W2)))
     if len(A) != B.shape[1]:
         raise ValueError(f"W2 must be of {len(A)} columns to follow W1 of shape {A.shape}; got shape {B.shape}")
     return A, B

@@ -83,7 +83,7 @@ def singular_flow(
         ValueError: if values of the start coincide.
         RuntimeError: if values come to coincide on the way.
     """
-    n, W0 = arguments.count("depth", depth, 2), arguments.matrix("W0", W0)
+    n, W0 = arguments.depth("depth", depth, 2), arguments.matrix("W0", W0, most=arguments.SQUARED)
     arguments.matrix("gradient(W0)", arguments.function("gradient", gradient)(W0), W0.shape)
     U, s, Vt = np.linalg.svd(W0, full_matrices=False)
     r = int(np.sum(s > ROUNDING * max(W0.shape) * s[0]))

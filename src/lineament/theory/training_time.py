@@ -30,6 +30,8 @@ def singular_values(
     time, target = arguments.real("time", time, least=0), arguments.real("target", target, least=0)
     if time.ndim != 1 or target.ndim != 1:
         raise ValueError(f"time and target must be one row each; got shapes {time.shape} and {target.shape}")
+    depth, curvature = arguments.real("depth", depth), arguments.real("curvature", curvature)
+    arguments.together(time=time[:, None], depth=depth, curvature=curvature)
     clock = units.clock_rate(depth, curvature=curvature)
     return modes.trajectory(clock * time[:, None], target[None, :], start, depth)
 

@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 from ..core import arguments
 from ..core.arguments import Array
 
+MOST_STEPS = 10**5
+"""Of descent, all of which are kept."""
+
 
 class Limit(NamedTuple):
     """A₁ (step, K, K), B₂ (step, q, q) and W (step, K, q)."""
@@ -31,9 +34,7 @@ def scales(W: ArrayLike) -> tuple[Array, Array]:
     Args:
         W: The map (outputs, inputs), or a stack of maps (…, outputs, inputs).
     """
-    W = arguments.matrices("W", W)
-    if np.abs(W).max() > 1e150:
-        raise ValueError(f"W must be at most 1e150 in size, or its squares overflow; got {np.abs(W).max():g}")
+    W = arguments.matrices("W", W, most=arguments.SQUARED)
     return _root(W @ W.swapaxes(-1, -2)), _root(W.swapaxes(-1, -2) @ W)
 
 
@@ -48,7 +49,8 @@ def descent(d: ArrayLike, target: ArrayLike, step_size: float, steps: int) -> Li
     """
     best = arguments.matrix("target", target)
     d = arguments.vector("d", d, best.shape[1], least=0)
-    step_size, steps = arguments.number("step_size", step_size, above=0), arguments.count("steps", steps, 0)
+    step_size = arguments.number("step_size", step_size, above=0)
+    steps = arguments.count("steps", steps, 0, MOST_STEPS)
     A, B, W = np.eye(len(best)), np.eye(len(d)), np.zeros_like(best)
     path = [(A, B, W)]
     with np.errstate(over="ignore", invalid="ignore"):

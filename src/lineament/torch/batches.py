@@ -23,6 +23,20 @@ def call(model: nn.Module, *positional: Any, **named: Any) -> Any:
     return model(*positional, **named)
 
 
+def telling(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, whose errors say that they came of a batch; their own traceback stays with them."""
+
+    def told(model: nn.Module, *positional: Any, **named: Any) -> Any:
+        try:
+            return forward(model, *positional, **named)
+        except Exception as error:
+            raise ValueError(
+                f"batches must be what the model takes; it raised {type(error).__name__}: {error}"
+            ) from error
+
+    return told
+
+
 def given(batch: Any, inputs: Callable[[Any], Any] | None = None) -> Given:
     """Take a batch apart.
 

@@ -74,8 +74,9 @@ def expand(
     Returns:
         The expanded model in the mode, dtype and on the device of the given one, and a table with a row per layer.
     """
-    for name, value in {"depth": depth, **({} if width is None else {"width": width})}.items():
-        arguments.count(name, value)
+    depth = arguments.depth("depth", depth)
+    width = None if width is None else arguments.count("width", width)
+    generator = None if generator is None else arguments.instance("generator", generator, torch.Generator)
     preserve = arguments.truth("preserve", preserve)
     model = copied(model)
     plans: dict[int, _Plan] = {}
@@ -112,6 +113,7 @@ def _plan(site: Site, depth: int, width: int | None, preserve: bool, generator: 
     g, dtype = site.groups, site.weight.dtype
     W = site.matrices(double(site.weight))
     hidden = g * min(W.shape[1:]) if width is None else width
+    arguments.held("depth and width", depth, hidden, max(hidden, *W.shape[1:]))
     if hidden % g:
         return _Plan(f"width {hidden} is no multiple of its {g} groups", 0, [])
     if not preserve:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -48,8 +48,8 @@ def ntk(
         forward: How to get outputs from the model and the inputs, such as `lambda model, x: model(x)[0]`; by default
             the model is called, and its tensor or `logits` taken.
     """
-    if outputs not in ("all", "diagonal", "mean"):
-        raise ValueError(f"outputs must be one of 'all', 'diagonal', 'mean'; got {outputs!r}")
+    arguments.one_of("outputs", outputs, get_args(Outputs))
+    forward = None if forward is None else arguments.function("forward", forward)
     memory = arguments.number("memory", memory, above=0)
     _refuse(checked(model))
     rows = _tuple("x", x)

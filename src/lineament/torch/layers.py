@@ -130,10 +130,7 @@ def _names(model: nn.Module) -> dict[nn.Module, list[str]]:
 def _known(argument: str, layers: Iterable[str], named: Iterable[str]) -> list[str]:
     if isinstance(layers, str):
         raise ValueError(f"{argument} must be a sequence of names, such as [{layers!r}]; got the string {layers!r}")
-    layers, named = (
-        list(arguments.words(argument, list(layers) if isinstance(layers, Iterable) else layers)),
-        set(named),
-    )
+    layers, named = list(arguments.words(argument, arguments.listed(argument, layers))), set(named)
     for name in layers:
         if name not in named:
             raise ValueError(f"{argument} must name modules of the model; got {name!r}, there are {sorted(named)}")

@@ -73,6 +73,8 @@ def linearise(
             raise ValueError(f"{name} must be a tensor with examples along its first axis; got {kind}")
     if not isinstance(X, Tensor):
         raise ValueError("X must be a tensor with examples along its first axis; got None")
+    if X_test is not None and X_test.dtype != X.dtype:
+        raise ValueError(f"X_test must be of the type of X, {X.dtype}; got {X_test.dtype}")
     arguments.instance("module", module, nn.Module)
     network = Tangents(module, arguments.number("memory", memory, above=0))
     return make(

@@ -95,7 +95,7 @@ class Recorder(Keeper):
             keep=keep,
             linearise=linearise,
         )
-        self._batch, self._forward = batch, forward
+        self._batch, self._forward = batch, arguments.function("forward", forward)
         self._layers = None if layers is None else arguments.words("layers", layers)
         self._asked = False
         self._linear: Linearisation | None = None

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 from lineament.core import arguments
 
 from . import packed
-from .batches import Given, call, device_of, each
+from .batches import Given, call, device_of, each, telling
 from .budget import Choice, ranks_to, ranks_within, squared_error
 from .calibration import moments, weighted
 from .collapse import collapse
@@ -152,10 +152,13 @@ def truncate(
         The truncated model in the mode, dtype and on the device of the given one, and the report.
     """
     why_whole = _WHY_WHOLE[_one_of(energy=energy, ranks=ranks, parameters=parameters, error=error)]
+    forward = telling(arguments.function("forward", forward))
+    inputs = None if inputs is None else arguments.function("inputs", inputs)
+    fine_tune = None if fine_tune is None else arguments.function("fine_tune", fine_tune)
     whole = collapse(model)
     device = device_of(whole)
     places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
-    seen = None if calibration is None else list(each(calibration, device, inputs))
+    seen = None if calibration is None else list(each(arguments.listed("calibration", calibration), device, inputs))
     if seen is not None and not seen:
         raise ValueError("calibration must hold at least one batch; it was empty")
     keys = _keys(places)
@@ -174,7 +177,7 @@ def truncate(
     estimated = None if seen is None else squared_error(choices, picked) ** 0.5
     small = _factored(whole, places, cuts, picked)
     measured = tuned = paid = None
-    held = None if data is None else list(each(data, device, inputs))
+    held = None if data is None else list(each(arguments.listed("data", data), device, inputs))
     whole = collapse(model)
     if held is not None:
         measured = measure(whole, small, held, forward)

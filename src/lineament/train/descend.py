@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -73,10 +73,12 @@ def descend(
     """
     optimiser = _with_momentum(optimiser, momentum)
     recorded_at = recorded_steps(steps, every, at)
-    checks.positive("step_size", step_size)
+    checks.rate("step_size", step_size)
     checks.one_of("on_divergence", on_divergence, ("raise", "keep"))
+    checks.one_of("precision", precision, get_args(Precision))
     arguments.number("tolerance", 0.0 if tolerance is None else tolerance)
     arguments.function("optimiser", optimiser)
+    progress = None if progress is None else arguments.function("progress", progress)
     require_model(model)
     step_size = jnp.asarray(step_size, dtype=dtype_of(start))
     if precision == "bf16" and step_size.dtype == jnp.float64:

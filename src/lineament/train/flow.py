@@ -69,6 +69,7 @@ def flow(
     stiff, max_steps = arguments.truth("stiff", stiff), checks.whole("max_steps", max_steps)
     clock = None if times is None else checks.rising("times", times)
     until = None if until is None else arguments.number("until", until, above=0)
+    event = None if event is None else arguments.function("event", event)
     who = members(model, problem, start)
     _need_float64(start)
     records = resolve(record, model, *who.first)

@@ -28,7 +28,7 @@ from jax import lax
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from ..core import checks
+from ..core import arguments, checks
 from ..core.ensembles import Ensemble
 from ..core.keys import AnyKey, as_key
 from ..core.model import AbstractModel
@@ -76,7 +76,7 @@ def noisy_descend(
         The run, recorded over `step` (and `member`), with the time `step · step size`.
     """
     recorded_at = recorded_steps(steps, every, at)
-    checks.positive("step_size", step_size)
+    checks.rate("step_size", step_size)
     checks.not_negative("noise", noise)
     dtype = dtype_of(start)
     step_size, noise = jnp.asarray(step_size, dtype), jnp.asarray(noise, dtype)
@@ -120,7 +120,9 @@ def noisy_flow(
         The run, recorded over `time` (and `member`).
     """
     clock = checks.rising("times", times)
-    checks.positive("step_size", step_size)
+    step_size = arguments.number("step_size", step_size, above=0)
+    if clock[-1] - clock[0] > checks.LARGEST * step_size:
+        raise ValueError(f"step_size must lead to at most {checks.LARGEST} steps over these times; got {step_size:g}")
     checks.not_negative("intensity", intensity)
     intensity = jnp.asarray(intensity, dtype_of(start))
     who = members(model, problem, start, intensity=intensity)

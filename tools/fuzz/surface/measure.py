@@ -71,7 +71,12 @@ def calls() -> dict[str, Call]:
     )
     found["kernels.spectrum"] = call(kernels.spectrum, kernel=EYE)
     found["compact.compact"] = call(
-        compact.compact, map=lambda rows: rows @ TARGET, inputs=2, batch=3, dtype=Is("any", float)
+        compact.compact,
+        map=lambda rows: rows @ TARGET,
+        inputs=2,
+        components=Is("object", _components()),
+        batch=3,
+        dtype=Is("any", float),
     )
     found["compact.tangent"] = call(compact.tangent, map=lambda rows: rows @ TARGET, at=X[0])
     found["compact.activation_free"] = call(compact.activation_free, model=models.MLP((2, 3, 2)))

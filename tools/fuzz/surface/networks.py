@@ -8,6 +8,7 @@ import torch
 from lineament import linearisation, models, recording, starts
 from lineament import torch as torch_tools
 from lineament.recording import recorder
+from lineament.recording.top import largest
 from lineament.report import recording_page
 
 from . import Call, Is, call
@@ -27,7 +28,8 @@ def _linearisation() -> dict[str, Call]:
     parameters = starts.gaussian(net, 0, deviation=1.0)
     given = {
         "X": X, "y": ONE_LABEL, "X_test": X, "y_test": ONE_LABEL, "loss": "square", "step_size": 0.1, "momentum": 0.0,
-        "ridge": 0.0, "batch_size": 3, "steps": 5, "kernel": "full", "memory": 1e6, "seed": 0,
+        "ridge": 0.0, "weight_decay": 0.0, "batch_size": 3, "steps": 5, "kernel": "full", "renew": 0, "memory": 1e6,
+        "seed": 0, "progress": Is("function", lambda share: None),
     }  # fmt: skip
     made = linearisation.linearise(net, parameters, X, ONE_LABEL, X, ONE_LABEL, steps=5, step_size=0.1)
     given["kernel"] = made.kernel
@@ -67,6 +69,12 @@ def _recordings() -> dict[str, Call]:
             linearised=Is("number", outputs), seconds=Is("any", [1.0, 1.0, 1.0]), between=Is("any", [1.0, 1.0, 1.0]),
             about=Is("any", {"framework": "mine"}),
         ),
+        "recording.recording.Recording.compact": call(
+            recording.Recording, steps=steps, labels=Is("number", CLASSES), predictions=Is("number", whole.predictions)
+        ),
+        "recording.recording.Recording.top": call(
+            recording.Recording, steps=steps, labels=Is("number", CLASSES), top=Is("object", largest(outputs, 2))
+        ),
         "recording.recording.Recording.save": call(whole.save, path=Path("saved.npz")),
         "recording.recording.Recording.load": call(recording.Recording.load, path=kept),
         "recording.recording.join": call(recording.join, parts=Is("any", [whole[:1], whole[1:]])),
@@ -92,7 +100,7 @@ def _recordings() -> dict[str, Call]:
         ),
         "recording.recorder.Recorder.__call__": call(
             one, model=Is("any", lambda rows: rows @ TARGET), step=1.0, loss=Is("any", 0.5),
-            gradients=Is("any", weights),
+            parameters=Is("any", None), gradients=Is("any", weights),
         ),
         "recording.keras_callback.keras_callback": call(recording.keras_callback, True, recorder=one, every="epoch"),
         "report.recording_page.write": call(recording_page.write, True, **given, path=Path("page.html"), refresh=5),
@@ -110,21 +118,28 @@ def _torch() -> dict[str, Call]:
     names = Is("names", ("0",))
     return {
         "torch.expand.expand": call(
-            torch_tools.expand, model=Is("object", net), depth=2, width=4, layers=names, preserve=True
+            torch_tools.expand, model=Is("object", net), depth=2, width=4, layers=names, preserve=True,
+            generator=Is("object", torch.Generator()),
         ),
         "torch.collapse.collapse": call(torch_tools.collapse, model=Is("object", torch_tools.expand(net, 2).model)),
         "torch.truncate.truncate": call(torch_tools.truncate, model=Is("object", net), energy=0.9, layers=names),
+        "torch.truncate.truncate.data": call(
+            torch_tools.truncate, model=Is("object", net), energy=0.9, calibration=Is("any", [rows]),
+            data=Is("any", [rows]), forward=lambda model, x: model(x), inputs=Is("function", lambda batch: batch),
+            fine_tune=Is("function", lambda model: None),
+        ),
         "torch.truncate.truncate.ranks": call(torch_tools.truncate, model=Is("object", net), ranks=Is("any", 1)),
         "torch.truncate.truncate.error": call(torch_tools.truncate, model=Is("object", net), error=0.5),
         "torch.truncate.truncate.parameters": call(torch_tools.truncate, model=Is("object", net), parameters=0.95),
         "torch.spectra.spectra": call(torch_tools.spectra, model=Is("object", net)),
         "torch.kernel.ntk": call(
-            torch_tools.ntk, model=Is("object", net), x=Is("object", rows), y=Is("any", rows), outputs="all", memory=1e6
+            torch_tools.ntk, model=Is("object", net), x=Is("object", rows), y=Is("any", rows), outputs="all", memory=1e6,
+            forward=Is("function", lambda model, x: model(x)),
         ),
         "torch.recorder.Recorder": call(
             torch_tools.Recorder, probe_inputs=Is("object", rows), probe_labels=Is("number", CLASSES),
             path=Path("torch_folder"), interval=1, resume=False, layers=Is("any", None), linearise=False, batch=3,
-            keep=Is("word", "outputs"), keep_inputs=True,
+            forward=lambda model, x: model(x), keep=Is("word", "outputs"), keep_inputs=True,
         ),
         "torch.recorder.Recorder.__call__": call(
             one, model=Is("object", net), step=1.0, loss=Is("any", 0.5), gradients=Is("any", None)

@@ -1,5 +1,6 @@
 """A valid call of everything that takes data: data sets, tables, forecasts of them, evidence and plots."""
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +68,12 @@ def _data() -> dict[str, Call]:
         "data.catalogue.entry": call(catalogue.entry, name="mnist"),
         "data.catalogue.locate": call(catalogue.locate, name="natural-gaussian", partial=False),
         "data.catalogue.load": call(
-            catalogue.load, True, name="natural-gaussian", folder=here, partial=False, download=False
+            catalogue.load, True, name="natural-gaussian", folder=here, partial=False, download=False,
+            progress=Is("function", print),
         ),
-        "data.catalogue.load_table": call(catalogue.load_table, True, name="gas-sensors", folder=here, download=False),
+        "data.catalogue.load_table": call(
+            catalogue.load_table, True, name="gas-sensors", folder=here, download=False, progress=Is("function", print)
+        ),
         "data.catalogue.verify": call(catalogue.verify, name="mnist", root=here),
         "data.tables.read": call(
             tables.read, source=table, target=Is("text", "y"), use=Is("names", ("a",)), drop=Is("names", ("b",)),
@@ -77,7 +81,10 @@ def _data() -> dict[str, Call]:
         ),
         "data.tables.arrays": call(tables.arrays, X=X, y=Is("classes", X[:, 0]), name=Is("any", "mine")),
         "data.tables.joined": call(tables.joined, X=X, y=Is("classes", X[:, 0]), name=Is("any", "mine")),
-        "data.tables.frame": call(tables.frame, data=Is("object", _frame()), name=Is("any", "mine")),
+        "data.tables.frame": call(
+            tables.frame, data=Is("object", _frame()), name=Is("any", "mine"),
+            choose=Is("object", inspect.signature(tables.frame).parameters["choose"].default),
+        ),
     }  # fmt: skip
 
 
@@ -98,15 +105,17 @@ def _forecasts() -> dict[str, Call]:
     table = tables.arrays(A, b)
     network = {
         "network": "mlp", "width": 8, "depth": 2, "start": "glorot", "start_scale": 1e-3, "optimiser": "sgd",
-        "batch_size": 10, "loss": "square", "step_size": 0.01, "steps": 5, "test_share": 0.2,
+        "batch_size": 10, "weight_decay": 0.1, "loss": "square", "step_size": 0.01, "steps": 5, "renew": 0,
+        "test_share": 0.2,
     }  # fmt: skip
+    small = forecasting.forecast_network_table(table, width=4, steps=3, step_size=0.01, renew=0)
     return {
         "forecasting.forecast.forecast": call(
             forecasting.forecast, True, **common, **path, whiten=False, standardise=True
         ),
         "forecasting.forecast.forecast_table": call(
             forecasting.forecast_table, True, table=table, **path, whiten=False, standardise=True, scale_target=False,
-            seed=0,
+            classes=Is("truth", False), seed=0,
         ),
         "forecasting.result.Forecast.step_of": call(made.step_of, time=1.0),
         "forecasting.shown.Shown.plot": call(made.plot, True, which="learning", dark=False),
@@ -117,17 +126,22 @@ def _forecasts() -> dict[str, Call]:
             targets=Is("any", ("y",)), classes=False, standardise=True, scale_target=False, seed=0,
         ),
         "forecasting.learning_curve.learning_curve": call(
-            forecasting.learning_curve, True, X=A, y=Is("classes", b), kernel="linear", level=0.8,
+            forecasting.learning_curve, True, X=A, y=Is("classes", b), kernel="linear", ridge="tuned", level=0.8,
             classes=Is("truth", False), seed=0,
         ),
         "forecasting.curve_result.LearningCurve.miss": call(curve.miss, method="theory"),
         "forecasting.curve_result.LearningCurve.plot": call(curve.plot, True, dark=False),
         "forecasting.network.forecast_network": call(forecasting.forecast_network, True, **common, **network),
         "forecasting.network.forecast_network_table": call(
-            forecasting.forecast_network_table, True, table=table, **network, scale_target=False, seed=0, most_rows=100
+            forecasting.forecast_network_table, True, table=table, **network, scale_target=False, seed=0, most_rows=100,
+            classes=Is("truth", False),
+        ),
+        "forecasting.network.forecast_network_table.own": call(
+            forecasting.forecast_network_table, True, table=table,
+            own=Is("function", lambda rows, settings: small.linearised),
         ),
         "forecasting.network_train.train_network": call(
-            forecasting.train_network, True, forecast=Is("object", made)
+            forecasting.train_network, True, forecast=Is("object", small)
         ),
     }  # fmt: skip
 
@@ -137,13 +151,23 @@ def _evidence() -> dict[str, Call]:
     result = evidence.Evidence([bar])
     line = {"x": [0.0, 1.0], "y": [1.0, 2.0], "label": Is("any", "curve")}
     field = {"x": [0.0, 1.0], "y": [0.0, 1.0], "z": EYE, "label": Is("any", "field")}
-    name, origin = Is("any", "error"), Is("any", "printed")
+    name, void = Is("any", "error"), {"origin": Is("any", "printed"), "void": Is("any", "")}
     return {
-        "evidence.check.at_most": call(check.at_most, name=name, value=Is("any", 0.1), bar=0.5, origin=origin),
-        "evidence.check.at_least": call(check.at_least, name=name, value=Is("any", 0.1), bar=0.5, origin=origin),
-        "evidence.check.within": call(check.within, name=name, value=Is("any", 0.1), low=0.0, high=0.5, origin=origin),
+        "evidence.check.at_most": call(check.at_most, name=name, value=Is("any", 0.1), bar=0.5, **void),
+        "evidence.check.at_least": call(check.at_least, name=name, value=Is("any", 0.1), bar=0.5, **void),
+        "evidence.check.within": call(check.within, name=name, value=Is("any", 0.1), low=0.0, high=0.5, **void),
         "evidence.check.Check.loosened": call(bar.loosened, factor=2.0),
-        "evidence.evidence.Evidence": call(evidence.Evidence, checks=Is("any", [bar])),
+        "evidence.evidence.Evidence": call(
+            evidence.Evidence,
+            checks=Is("any", [bar]),
+            printed=Is("any", [bar]),
+            correction=Is("any", "x=1"),
+            numbers=Is("any", {}),
+            settings=Is("any", {}),
+            protocol=Is("any", {}),
+            figure=Is("any", None),
+            remarks=Is("any", ()),
+        ),
         "evidence.evidence.Evidence.verdict": call(result.verdict, kind="theorem"),
         "evidence.verdict.judge": call(verdict.judge, checks=Is("any", [bar]), printed=Is("any", ()), kind="theorem"),
         "evidence.verdict.pool": call(verdict.pool, verdicts=Is("any", [verdict.Verdict.HOLDS]), kind="theorem"),
@@ -155,7 +179,9 @@ def _evidence() -> dict[str, Call]:
         "evidence.figure.band": call(
             figure.band, x=[0.0, 1.0], low=[1.0, 2.0], high=[1.0, 2.0], label=Is("any", ""), group=Is("any", 0)
         ),
-        "evidence.figure.bars": call(figure.bars, edges=[0.0, 1.0, 2.0], heights=[1.0, 2.0], label=Is("any", "")),
+        "evidence.figure.bars": call(
+            figure.bars, edges=[0.0, 1.0, 2.0], heights=[1.0, 2.0], label=Is("any", ""), group=Is("any", 0)
+        ),
         "evidence.figure.heat": call(figure.heat, **field),
         "evidence.figure.contour": call(figure.contour, **field),
         "evidence.figure.image": call(figure.image, pixels=EYE, label=Is("any", "")),
@@ -192,11 +218,13 @@ def _sweeps() -> dict[str, Call]:
             start=Is("any", (0.1 * EYE,)), step_size=Is("any", 0.1), steps=Is("any", 2),
         ),
         "execution.sweep.prepare": call(
-            sweep.prepare, experiment=_square, grid=Is("any", {"x": [1.0, 2.0]}), store=Path("other"), zip=Is("any", ())
+            sweep.prepare, experiment=_square, grid=Is("any", {"x": [1.0, 2.0]}), store=Path("other"), zip=Is("any", ()),
+            where=Is("function", lambda x: True),
         ),
         "execution.sweep.sweep": call(
             sweep.sweep, True, experiment=Is("object", open_one), grid=Is("any", {"seed": [0, 1]}), store=Path("runs"),
             engine="local", zip=Is("any", ()), workers=1, retry=False, progress=False,
+            where=Is("function", lambda seed: True),
         ),
         "execution.stores.Store": call(stores.Store, folder=Path("runs")),
         "execution.stores.Store.open": call(runs.open, experiment=Is("word", address)),
@@ -215,22 +243,29 @@ def _plots() -> dict[str, Call]:
     import xarray as xr
 
     curve = xr.DataArray([[1.0, 2.0], [0.5, 1.5]], dims=("step", "mode"), coords={"step": [0, 1]}, name="value")
+    drawn = xr.DataArray(np.eye(2), dims=("ratio", "start"), coords={"ratio": [2.0, 5.0], "start": [1e-3, 1e-2]})
     scale = {"x_scale": "linear", "y_scale": "linear"}
+    ax = Is("object", None)  # new axes at every call
     return {
         "report.plot.overlay": call(
             plot.overlay, measured=Is("object", curve), forecast=Is("number", curve.values), **scale,
-            x=Is("word", "step"), spread=Is("any", (0.1, 0.9)),
+            x=Is("word", "step"), spread=Is("any", (0.1, 0.9)), ax=ax,
         ),
         "report.plot.heatmap": call(
-            plot.heatmap, measured=Is("object", curve), forecast=Is("number", curve.values), x=Is("word", "step"), **scale
+            plot.heatmap, measured=Is("object", curve), forecast=Is("number", curve.values), **scale,
+            x=Is("word", "step"), ax=ax,
         ),
         "report.plot.learning_order": call(
             plot.learning_order, learnt=[1.0, 2.0, 3.0], forecast=[1.0, 2.0, 4.0], names=Is("any", None),
-            x_scale="linear", x_label=Is("any", "step"),
+            x_scale="linear", x_label=Is("any", "step"), ax=ax,
         ),
-        "report.plot.phases": call(plot.phases, depth=[2.0, 3.0], s=0.1, f=0.9, ratios=Is("any", (1.3, 30.0))),
+        "report.plot.phases": call(
+            plot.phases, depth=[2.0, 3.0], measured=Is("object", drawn), s=0.1, f=0.9, ratios=Is("any", (1.3, 30.0)),
+            ax=ax,
+        ),
         "report.plot.spectrum": call(
-            plot.spectrum, values=[3.0, 2.0, 1.0], forecast=[3.0, 2.0, 1.0], y_scale="log", label=Is("any", "value")
+            plot.spectrum, values=[3.0, 2.0, 1.0], forecast=[3.0, 2.0, 1.0], y_scale="log", label=Is("any", "value"),
+            ax=ax,
         ),
         "report.plot.style": call(plot.style, name="paper"),
     }  # fmt: skip

@@ -52,7 +52,9 @@ VALID = {
     "analytic_svd.track": {"Ws": [TARGET, TARGET], "times": [0.0, 1.0], "coincidence": 1e-9, "overlap": 0.5},
     "assumptions.check": {"x": X, "pairs": 10, "seed": 0},
     "certificates.admissible_unbalancedness": {"target": TARGET, "depth": 2, "margin": 0.5},
-    "certificates.certify": {"layers": [EYE, EYE], "target": TARGET, "tolerance": 1e-8},
+    "certificates.certify": {
+        "layers": [EYE, EYE], "target": TARGET, "tolerance": 1e-8, "strong_convexity": 1.0, "excess": 0.1,
+    },
     "certificates.deficiency_margin": {"W": EYE, "target": TARGET},
     "certificates.distance_to_deficient": {"W": EYE, "delta": 0.1},
     "certificates.guaranteed_iterations": {"epsilon": 0.1, "excess": 1.0, "step_size": 0.1, "depth": 2, "margin": 0.5},
@@ -122,7 +124,8 @@ VALID = {
     "large_steps.multiplier": {"ratio": 1.1, "depth": 2.0},
     "large_steps.two_cycle": {"ratio": 1.1, "depth": 2.0},
     "layer_descent.descend": {
-        "steps": [0.0, 3.0], "layers": [EYE, ONE], "gradient": gradient_at, "step_size": 0.1, "momentum": 0.5, "runs": 2,
+        "steps": [0.0, 3.0], "layers": [EYE, ONE], "gradient": gradient_at, "step_size": 0.1, "momentum": 0.5,
+        "weight_decay": 0.1, "runs": 2,
     },
     "layers.balanced": {"W": TARGET, "widths": (2, 2, 2)},
     "layers.product": {"layers": [EYE, ONE]},
@@ -244,6 +247,9 @@ def calls() -> dict[str, Call]:
     made = twin.Twin(X, X[:, 0], features, step_size=0.1)
     certificate = theory.certificates.certify([EYE, EYE], 1.1 * EYE)
     methods = {
+        "certificates.certify.descent": call(
+            theory.certificates.certify, layers=[EYE, EYE], target=TARGET, step_size=0.1
+        ),
         "twin.FeatureMap.__call__": call(features, x=X),
         "twin.FeatureMap.kernel": call(features.kernel, x=X, y=X),
         "twin.Twin": call(twin.Twin, x=X, y=X[:, 0], features=features, step_size=0.1),

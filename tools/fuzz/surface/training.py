@@ -4,6 +4,7 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 import lineament as la
 from lineament import models, problems, starts, train
@@ -110,6 +111,8 @@ def _starts() -> dict[str, Call]:
             starts.balanced_components, model=models.CP((2, 2, 2), 3), key=key, start_scale=0.1
         ),
         "starts.normal.gaussian": call(starts.gaussian, model=deep, key=key, start_scale=0.1, dtype=Is("any", None)),
+        "starts.normal.gaussian.deviation": call(starts.gaussian, model=deep, key=key, deviation=0.1),
+        "starts.normal.gaussian.variances": call(starts.gaussian, model=deep, key=key, variances=[0.1, 0.2]),
         "starts.normal.he": call(starts.he, model=plain, key=key, dtype=Is("any", None)),
         "starts.normal.glorot": call(
             starts.glorot, model=plain, key=key, distribution="uniform", dtype=Is("any", None)
@@ -136,12 +139,22 @@ def _training() -> dict[str, Call]:
             train.flow, True, **set_up, times=[0.0, 1.0], record=Is("names", ("loss",)), tolerance=1e-6, rtol=1e-5,
             atol=1e-8, stiff=False, max_steps=100,
         ),
+        "train.flow.flow.until": call(
+            train.flow, True, **set_up, until=1.0, event=Is("function", lambda parameters: jnp.asarray(False))
+        ),
+        "train.descend.descend.at": call(
+            train.descend, True, **set_up, **taken, at=Is("number", [0, 3]), optimiser=Is("function", optax.sgd),
+            progress=Is("function", lambda share: None),
+        ),
         "train.descend.descend": call(
             train.descend, True, **set_up, **taken, record=Is("names", ("loss",)), every=1, momentum=0.5, batch_size=3,
             key=key, tolerance=1e-6, on_divergence="raise", precision="float32",
         ),
         "train.noise.noisy_descend": call(
             noise.noisy_descend, True, **set_up, **taken, noise=0.1, key=key, record=Is("names", ("loss",)), every=1
+        ),
+        "train.noise.noisy_descend.at": call(
+            noise.noisy_descend, True, **set_up, **taken, noise=0.1, key=key, at=Is("number", [0, 3])
         ),
         "train.noise.noisy_flow": call(
             noise.noisy_flow, True, **set_up, intensity=0.1, step_size=0.1, times=[0.0, 1.0], key=key,
@@ -150,7 +163,10 @@ def _training() -> dict[str, Call]:
         "train.normalised.normalised": call(
             train.normalised, step_size=Is("any", 0.1), decay=0.9, eps=1e-4
         ),
-        "train.records.Record": call(records.Record, name=Is("any", "mine"), measure=Is("any", lambda *_: 0.0)),
+        "train.records.Record": call(
+            records.Record, name=Is("any", "mine"), measure=Is("any", lambda *_: 0.0), dims=Is("any", ()),
+            reads=Is("any", "anything"),
+        ),
         "core.run.Run": call(run.Run, data=Is("object", trained.data), final=Is("any", start), settings=Is("any", {})),
         "core.run.Run.to_recording": call(
             trained.to_recording, labels=Is("number", Y), inputs=X, member=Is("any", None)

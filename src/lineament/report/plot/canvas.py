@@ -23,7 +23,7 @@ PLAIN_WIDTH = 1.5  # Matplotlib's own width of lines, for which the widths of `s
 
 def show(panel: Panel, ax: "Axes | None") -> "Axes":
     """Draw a panel on `ax`, or on new axes of pyplot if there is none, and return the axes."""
-    import matplotlib
+    import matplotlib.axes
 
     for name, scale in (("x_scale", panel.x_scale), ("y_scale", panel.y_scale)):
         arguments.one_of(name, scale, ("linear", "log", "symlog"))
@@ -31,6 +31,8 @@ def show(panel: Panel, ax: "Axes | None") -> "Axes":
         from matplotlib import pyplot
 
         ax = pyplot.subplots()[1]
+    elif not isinstance(ax, matplotlib.axes.Axes):
+        raise ValueError(f"ax must be axes of matplotlib; got {arguments.shown(ax)}")
     theme = _theme(ax)
     width = float(matplotlib.rcParams["lines.linewidth"]) / PLAIN_WIDTH
     draw_panel(ax, panel, Look(theme, colours_of([panel], theme)[0], width=width))

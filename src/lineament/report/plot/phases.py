@@ -10,7 +10,7 @@ from lineament.evidence import figure
 from lineament.evidence.figure import Mark, Panel
 from lineament.theory.phases import threshold
 
-from .canvas import show
+from .canvas import recorded, show
 
 if TYPE_CHECKING:
     import xarray
@@ -53,14 +53,14 @@ def phases(
     """
     import xarray
 
-    depths = np.atleast_1d(arguments.real("depth", depth, least=1, infinite=True))
+    depths = arguments.vector("depth", np.atleast_1d(arguments.numeric("depth", depth)), least=1, infinite=True)
     low, high = arguments.rising("ratios", ratios, length=2, above=1)
     ratio = np.geomspace(low, high, POINTS)
     edge = threshold(depths[:, None], ratio, s, f)
     data: dict[str, Any] = {"threshold": (("depth", "ratio"), np.where(edge > 0, edge, np.nan))}
     marks: list[Mark] = []
     if measured is not None:
-        if set(measured.dims) != {"ratio", "start"}:
+        if set(recorded("measured", measured).dims) != {"ratio", "start"}:
             raise ValueError(f"measured must be over the dimensions ratio and start; got {measured.dims}")
         field = measured.transpose("start", "ratio")
         data["measured"] = field.rename(ratio="measured_ratio")
