@@ -588,3 +588,25 @@ def test_a_place_that_is_changed_later_is_found():
     torch.manual_seed(0)
     model, x = InPlace().double(), draw(5, 3)
     close(without_help(model, x), naive(model, x))
+
+
+class Last(nn.Module):
+    """What a recurrent network says at the end."""
+
+    def __init__(self, cells):
+        super().__init__()
+        self.cells = cells
+
+    def forward(self, x):
+        return self.cells(x)[0][:, -1]
+
+
+@pytest.mark.parametrize("frozen", [None, "weight_ih_l0", "weight_hh_l0"])
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_need_no_help(kind, frozen):
+    torch.manual_seed(0)
+    model = Last(kind(2, 3, 2, batch_first=True, bidirectional=True)).double()
+    if frozen:
+        getattr(model.cells, frozen).requires_grad_(False)
+    x = draw(3, 4, 2)
+    close(without_help(model, x), naive(model, x))

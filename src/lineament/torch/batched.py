@@ -30,9 +30,24 @@ def batch_norm(
     return torch.addcmul(shift.view(shape), x, scale.view(shape))
 
 
-def hardtanh(x: Tensor, low: float, high: float) -> Tensor:
+class Clipped(torch.autograd.Function):
     """Numbers between two bounds; no derivative at the bounds, as PyTorch has it."""
-    return torch.where((x > low) & (x < high), x, x.detach().clamp(low, high))
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, low: float, high: float, inplace: bool) -> Tensor:
+        """The numbers, in the place of x if so asked."""
+        out = x.clamp_(low, high) if inplace else x.clamp(low, high)
+        if inplace:
+            ctx.mark_dirty(x)
+        ctx.save_for_backward(out)
+        ctx.bounds = low, high
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        """What comes from where numbers were left as they are."""
+        (out,), (low, high) = ctx.saved_tensors, ctx.bounds
+        return slopes[0] * ((out > low) & (out < high)), None, None, None
 
 
 def attention(func: Any, query: Tensor, key: Tensor, *rest: Any, **named: Any) -> Tensor:

@@ -16,7 +16,9 @@ from torch import Tensor
 from .derivatives import Derivative, Lookup, Outer
 
 Outputs = Literal["all", "diagonal", "mean"]
-_COLUMNS = 8192  # of a Jacobian in one product: sums of more products in single precision lose digits
+# Columns of a Jacobian in one product. On a processor sums of more products in single precision lose digits, and memory
+# that fits a cache is used again; a GPU adds up in a tree, and waits for whoever gives it little to do.
+_COLUMNS, _COLUMNS_OF_GPU = 2048, 2**17
 _ENTRY = 400  # multiplications within a product that take as long as what is done entry by entry, which moves memory
 _HALVED = 64  # rows from which a symmetric product takes less time than a whole one
 
@@ -40,6 +42,7 @@ class Tile:
     def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
         self.outputs: Outputs = outputs
         self.same, self.like = same, like
+        self.columns = _COLUMNS if like.device.type == "cpu" else _COLUMNS_OF_GPU
         self.waiting: list[tuple[Tensor, Tensor]] = []
         # All outputs as a product of Jacobians has them, (x, outputs, y, outputs), and turned once at the end.
         shape = {"all": (rows, c, columns, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
@@ -66,11 +69,11 @@ class Tile:
 
     def gram(self, J: Tensor, K: Tensor) -> None:
         """Add inner products of (x, outputs, parameters) with (y, outputs, parameters), or put off those of few."""
-        if J.shape[2] >= _COLUMNS // 2:
+        if J.shape[2] >= self.columns // 2:
             self._multiply(J, K)
             return
         self.waiting.append((J, K))
-        if sum(left.shape[2] for left, _ in self.waiting) >= _COLUMNS:
+        if sum(left.shape[2] for left, _ in self.waiting) >= self.columns:
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -82,8 +85,8 @@ class Tile:
             self.waiting.clear()
 
     def _multiply(self, J: Tensor, K: Tensor) -> None:
-        for begin in range(0, J.shape[2], _COLUMNS):
-            left, right = J[:, :, begin : begin + _COLUMNS], K[:, :, begin : begin + _COLUMNS]
+        for begin in range(0, J.shape[2], self.columns):
+            left, right = J[:, :, begin : begin + self.columns], K[:, :, begin : begin + self.columns]
             if self.outputs == "diagonal":
                 self.sum += (left.transpose(0, 1) @ right.permute(1, 2, 0)).permute(1, 2, 0)
                 continue
@@ -98,7 +101,7 @@ class Tile:
         a, other = p.a, (q.a if p is not q else None)
         b, c, g, _, o = p.d.shape
         each = (b + len(q.d)) * c * g * p.fan_in * p.d.element_size()
-        step = max(1, min(o, int(memory / each), -(-_COLUMNS // (g * p.fan_in))))
+        step = max(1, min(o, int(memory / each), -(-self.columns // (g * p.fan_in))))
         for begin in range(0, o, step):
             J = p.some(begin, begin + step, a).flatten(2)
             K = J if other is None else q.some(begin, begin + step, other).flatten(2)

@@ -134,7 +134,8 @@ class Lookup:
 
 
 Derivative = Dense | Outer | Lookup
-Found = Callable[[Tensor], dict[str, Derivative]]
+Found = Callable[..., dict[str, Derivative]]
+Fold = Callable[[Tensor], tuple[Tensor, ...]]
 
 
 def nbytes(derivative: Derivative) -> int:
@@ -147,10 +148,6 @@ def written(derivative: Derivative) -> Dense:
     if isinstance(derivative, Dense):
         return derivative
     return Dense(derivative.dense())
-
-
-def _named(parts: dict[str, Derivative]) -> dict[str, Derivative]:
-    return {name: part for name, part in parts.items() if name}
 
 
 def by_linear(a: Tensor, weight: str, bias: str, turned: bool = False) -> Found:
@@ -193,7 +190,8 @@ def by_convolution(
 
     def found(d: Tensor) -> dict[str, Derivative]:
         split = d.reshape(*d.shape[:2], groups, d.shape[2] // groups, -1).transpose(-1, -2)
-        return _named({weight: Outer(x, split, rows, fan_in), bias: _summed(d.flatten(3), 3)})
+        parts: dict[str, Derivative] = {weight: Outer(x, split, rows, fan_in)} if weight else {}
+        return parts | ({bias: _summed(d.flatten(3), 3)} if bias else {})
 
     return found
 
@@ -211,21 +209,33 @@ def by_lookup(index: Tensor, rows: int, skipped: int | None, weight: str) -> Fou
     return found
 
 
-def by_affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: str, bias: str) -> Found:
-    """A scale and a shift of what `normal` gives, along the second axis or the last ones, by `size` numbers."""
+def affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: str, bias: str) -> tuple[Fold, Found]:
+    """A scale and a shift of what `normal` gives, along the second axis or the last ones, by `size` numbers.
 
-    def found(d: Tensor) -> dict[str, Derivative]:
-        parts: dict[str, Derivative] = {}
-        d = d.reshape(*d.shape[:3], -1) if per_channel else d.reshape(*d.shape[:2], -1, size)
-        axis = 3 if per_channel else 2
+    Returns:
+        How δ is folded, for one output at a time, and the derivatives of what was folded for all of them.
+    """
+
+    def fold(d: Tensor) -> tuple[Tensor, ...]:
+        n, shape = len(d), ((size, -1) if per_channel else (-1, size))
+        d, axis = d.reshape(n, *shape), (2 if per_channel else 1)
+        kept: list[Tensor] = []
         if weight:
-            x = normal()
-            x = (x.reshape(*x.shape[:2], -1) if per_channel else x.reshape(len(x), -1, size))[:, None]
-            bound = lambda: d.shape[axis] ** 0.5 * (d[:CHECKED] * x[:CHECKED]).norm()  # noqa: E731
-            parts[weight] = Dense(vecdot(d, x) if per_channel else (d * x).sum(2), bound)
-        return parts | ({bias: _summed(d, axis)} if bias else {})
+            x = normal().reshape(n, *shape)
+            kept += [vecdot(d, x) if per_channel else (d * x).sum(1), _spread(d[:CHECKED] * x[:CHECKED], axis)]
+        return (*kept, d.sum(axis), _spread(d[:CHECKED], axis)) if bias else tuple(kept)
 
-    return found
+    def found(*kept: Tensor) -> dict[str, Derivative]:
+        parts = iter(kept)
+        names = [name for name in (weight, bias) if name]
+        return {name: Dense(next(parts), next(parts).norm) for name in names}
+
+    return fold, found
+
+
+def _spread(terms: Tensor, axis: int) -> Tensor:
+    """A bound on the norm of the sum of terms along an axis, had nothing cancelled in it."""
+    return terms.shape[axis] ** 0.5 * terms.norm()[None]
 
 
 def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:

@@ -74,7 +74,7 @@ class Jacobian:
         with torch.enable_grad():
             taps, out = self._forward(inputs)
             n, c = out.shape
-            blank = (tap.apart(tap.z.new_zeros(()).expand(c, *tap.z.shape), n) for tap in taps)
+            blank = (tap.apart(vmap(tap.kept)(tap.z.new_zeros(()).expand(c, *tap.z.shape)), n) for tap in taps)
             return sum(tap.z.nbytes for tap in taps), _joined(taps, blank)
 
     def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor]:
@@ -181,11 +181,11 @@ class Jacobian:
         return {name: Dense(torch.stack(J).unflatten(0, (len(inputs[0]), -1))) for name, J in rows.items()}
 
 
-def _joined(taps: list[Tap], deltas: Iterable[Tensor]) -> dict[str, Derivative]:
+def _joined(taps: list[Tap], deltas: Iterable[list[Tensor]]) -> dict[str, Derivative]:
     """The derivatives by each parameter, over all the places where it enters."""
     found: dict[str, list[Derivative]] = {}
-    for tap, d in zip(taps, deltas, strict=True):
-        for name, derivative in tap.derivatives(d).items():
+    for tap, parts in zip(taps, deltas, strict=True):
+        for name, derivative in tap.derivatives(*parts).items():
             found.setdefault(name, []).append(derivative)
     return {name: together(parts) for name, parts in found.items()}
 
@@ -223,42 +223,68 @@ def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
     return gradient.to_dense() if gradient.is_sparse else gradient
 
 
-def _deltas(out: Tensor, taps: list[Tap]) -> Iterator[Tensor]:
-    """`∂f_c/∂z` (examples, outputs, …) for every output c of every example; examples do not see each other."""
-    (n, c), zs = out.shape, [tap.z for tap in taps]
-    if not zs:
+def _deltas(out: Tensor, taps: list[Tap]) -> Iterator[list[Tensor]]:
+    """What is kept of `∂f_c/∂z`, (examples, outputs, …), for every output c; examples do not see each other."""
+    n, c = out.shape
+    if not taps:
         return
-    if c > 1 and c * sum(z.numel() for z in zs) <= _FEW:
+    if c > 1 and (out.device.type != "cpu" or c * sum(tap.z.numel() for tap in taps) <= _FEW):
         every = torch.eye(c, dtype=out.dtype, device=out.device)[:, None].expand(c, n, c)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a function that is not batched runs output by output
-                found = vmap(lambda v: _pulled(out, zs, v))(every)
+                found = vmap(lambda v: _pulled(out, taps, v))(every)
         except RuntimeError:  # a function that cannot be batched at all
             found = None
         if found is not None:
-            for tap, g in zip(taps, found, strict=True):
-                yield tap.apart(g, n)
+            for tap, parts in zip(taps, found, strict=True):
+                yield tap.apart(parts, n)
             return
     rows = []
     for k in range(c):
         one = torch.zeros_like(out)
         one[:, k] = 1
-        rows.append([*_pulled(out, zs, one)])
+        rows.append([*_pulled(out, taps, one)])
     for column, tap in enumerate(taps):
-        stacked = torch.cat([tap.apart(row[column][None], n) for row in rows], 1)
+        each = [tap.apart([part[None] for part in row[column]], n) for row in rows]
         for row in rows:
-            row[column] = None
-        yield stacked
+            row[column] = ()
+        yield [torch.cat(parts, 1) for parts in zip(*each, strict=True)]
 
 
-def _pulled(out: Tensor, zs: list[Tensor], v: Tensor) -> tuple[Tensor, ...]:
-    """The derivatives of `⟨v, out⟩`, zero where there is no way from a place to the outputs."""
-    gradients = torch.autograd.grad(out, zs, v, retain_graph=True, allow_unused=True)
-    return tuple(torch.zeros_like(z) if g is None else g for z, g in zip(zs, gradients, strict=True))
+def _pulled(out: Tensor, taps: list[Tap], v: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """What is kept of the derivatives of `⟨v, out⟩`, zero where there is no way from a place to the outputs.
+
+    Those that are folded are so on the way, and do not wait for the others.
+    """
+    kept: dict[int, tuple[Tensor, ...]] = {}
+
+    def keep(index: int) -> Callable[[Tensor], None]:
+        def fold(d: Tensor) -> None:
+            kept[index] = taps[index].kept(d)
+
+        return fold
+
+    hooks = [tap.z.register_hook(keep(k)) for k, tap in enumerate(taps) if tap.fold is not None]
+    try:
+        _pull(out, {k: tap for k, tap in enumerate(taps) if tap.fold is None}, v, kept)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    # What lies before all other places is not on the way to any.
+    _pull(out, {k: tap for k, tap in enumerate(taps) if k not in kept}, v, kept)
+    return tuple(kept[k] for k in range(len(taps)))
 
 
-# Numbers in all derivatives at the taps of a block, below which one batched pass is faster than one for each output.
+def _pull(out: Tensor, taps: dict[int, Tap], v: Tensor, kept: dict[int, tuple[Tensor, ...]]) -> None:
+    zs = [tap.z for tap in taps.values()]
+    gradients = torch.autograd.grad(out, zs, v, retain_graph=True, allow_unused=True) if zs else ()
+    for (k, tap), z, g in zip(taps.items(), zs, gradients, strict=True):
+        kept[k] = tap.kept(torch.zeros_like(z) if g is None else g)
+
+
+# Numbers in all derivatives at the taps of a block, below which one batched pass is faster than one for each output on a
+# processor; on a GPU it always is.
 _FEW = 2**24
 
 

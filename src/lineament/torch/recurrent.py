@@ -5,7 +5,7 @@ all steps and `W_hh` at the hidden states before them, so that their derivatives
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,7 +13,17 @@ from torch.nn.functional import linear
 
 State = tuple[Tensor, ...]
 Step = Callable[[Tensor, Tensor, State], State]
-Noted = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
+
+
+class Layer(NamedTuple):
+    """A dense layer `W a + b`; its inputs (examples, …, in) may be known only later."""
+
+    inputs: Callable[[], Tensor]
+    weight: Tensor
+    bias: Tensor | None
+
+
+Noted = Callable[[Tensor, list[Layer]], Tensor]
 
 
 def lstm_step(from_input: Tensor, from_hidden: Tensor, state: State) -> State:
@@ -47,7 +57,7 @@ def run(
 
     Args:
         step: What happens to the gates.
-        note: Takes a place z, the inputs a of `z = W a + b`, W and b, and returns what to go on with in place of z.
+        note: Takes a place z and the layers that are added up there, and returns what to go on with in place of z.
         x: Inputs.
         state: Hidden states, and cells of an LSTM.
         weights: Of each layer and direction, in PyTorch's order.
@@ -64,17 +74,23 @@ def run(
         for backwards, (W_ih, W_hh, *biases) in enumerate(layer):
             b_ih, b_hh = biases or (None, None)
             a = x.flip(1) if backwards else x
-            gates = note(linear(a, W_ih, b_ih), a, W_ih, b_ih).unbind(1)
-            # Nothing is added here but a place to take the derivative at, one for all steps.
-            place = torch.zeros(*x.shape[:2], W_hh.shape[0], dtype=x.dtype, device=x.device, requires_grad=True)
             now, hidden = tuple(part[len(ends)] for part in state), []
+            outer = Layer(lambda a=a: a, W_ih, b_ih)
+            inner = Layer(lambda hidden=hidden: torch.stack(hidden, 1), W_hh, b_hh)
+            # Where both are added up and nothing else, the derivatives there are the same.
+            alike = step is not gru_step
+            gates = note(linear(a, W_ih, b_ih), [outer, inner] if alike else [outer]).unbind(1)
+            # Nothing is added here but a place to take the derivative at, one for all steps.
+            place = torch.zeros(*x.shape[:2], W_hh.shape[0], dtype=x.dtype, device=x.device, requires_grad=not alike)
             for from_input, nothing in zip(gates, place.unbind(1), strict=True):
                 hidden.append(now[0])
-                now = step(from_input, linear(now[0], W_hh, b_hh) + nothing, now)
-            note(place, torch.stack(hidden, 1), W_hh, b_hh)
+                from_hidden = linear(now[0], W_hh, b_hh)
+                now = step(from_input, from_hidden if alike else from_hidden + nothing, now)
+            if not alike:
+                note(place, [inner])
             ends.append(now)
-            hidden = torch.stack([*hidden[1:], now[0]], 1)
-            outputs.append(hidden.flip(1) if backwards else hidden)
+            after = torch.stack([*hidden[1:], now[0]], 1)
+            outputs.append(after.flip(1) if backwards else after)
         x = torch.cat(outputs, 2)
     return x, tuple(map(torch.stack, zip(*ends, strict=True)))
 
@@ -82,8 +98,8 @@ def run(
 def cell(step: Step, note: Noted, x: Tensor, state: State, weights: list[Any]) -> State:
     """One step of a cell: its states after inputs (examples, in)."""
     W_ih, W_hh, b_ih, b_hh = weights
-    from_input = note(linear(x, W_ih, b_ih), x, W_ih, b_ih)
-    return step(from_input, note(linear(state[0], W_hh, b_hh), state[0], W_hh, b_hh), state)
+    from_input = note(linear(x, W_ih, b_ih), [Layer(lambda: x, W_ih, b_ih)])
+    return step(from_input, note(linear(state[0], W_hh, b_hh), [Layer(lambda: state[0], W_hh, b_hh)]), state)
 
 
 def _grouped(values: list[Any], size: int) -> list[Any]:

@@ -16,22 +16,33 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import batched, recurrent
-from .derivatives import Derivative, by_affine, by_convolution, by_copies, by_linear, by_lookup
-from .recurrent import Step, gru_step, lstm_step, relu_step, tanh_step
+from .derivatives import Derivative, Fold, Found, affine, by_convolution, by_copies, by_linear, by_lookup
+from .recurrent import Layer, Step, gru_step, lstm_step, relu_step, tanh_step
 
 
 class Tap(NamedTuple):
     """A place z, and what the derivatives by parameters are, given δ (examples, outputs, …) there.
 
-    `time_first` says that positions come before examples, as within attention.
+    `time_first` says that positions come before examples, as within attention. `fold` is what is kept of the δ of an
+    output as soon as it is there, where that is less: the derivatives are then given that.
     """
 
     z: Tensor
-    derivatives: Callable[[Tensor], dict[str, Derivative]]
+    derivatives: Found
     time_first: bool = False
+    fold: Fold | None = None
 
-    def apart(self, d: Tensor, n: int) -> Tensor:
-        """δ (outputs, as z) as (examples, outputs, …)."""
+    def kept(self, d: Tensor) -> tuple[Tensor, ...]:
+        """What is kept of the δ of one output."""
+        return (d,) if self.fold is None else self.fold(d)
+
+    def apart(self, parts: Iterable[Tensor], n: int) -> list[Tensor]:
+        """What was kept of δ, (outputs, as z), as (examples, outputs, …)."""
+        return [self._apart(part, n) for part in parts]
+
+    def _apart(self, d: Tensor, n: int) -> Tensor:
+        if self.fold is not None:
+            return d.transpose(0, 1)
         if self.time_first:
             return d.reshape(len(d), -1, n, d.shape[-1]).permute(2, 0, 1, 3)
         return (d if d.shape[1] == n else d.unflatten(1, (n, -1))).transpose(0, 1)
@@ -71,13 +82,13 @@ class Taps(TorchFunctionMode):
         """The name of a parameter; empty for anything else."""
         return self.names.get(value, "") if isinstance(value, nn.Parameter) else ""
 
-    def note(self, z: Any, derivatives: Callable[[Tensor], dict[str, Derivative]]) -> Any:
+    def note(self, z: Any, derivatives: Found, fold: Fold | None = None) -> Any:
         """Note a place if its derivative can be taken, and give what to go on with."""
         if not isinstance(z, Tensor) or not z.requires_grad or z.ndim < 2:
             return z
         if len(z) % self.n and not (self.attending and z[..., 0].numel() % self.n == 0):
             return z
-        self.found.append(Tap(z, derivatives, self.attending))
+        self.found.append(Tap(z, derivatives, self.attending, fold))
         if self.copies:
             return z.clone()
         self.versions.append((z, z._version))
@@ -88,10 +99,20 @@ class Taps(TorchFunctionMode):
         """Whether a place was changed after it was noted."""
         return any(z._version != version for z, version in self.versions)
 
-    def note_linear(self, z: Tensor, a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """Note the place of a dense layer, whose inputs are (examples, …, in)."""
-        names = self.name(weight), self.name(bias)
-        return self.note(z, by_linear(a.detach().reshape(self.n, -1, a.shape[-1]), *names)) if any(names) else z
+    def note_layers(self, z: Tensor, layers: list[Layer]) -> Tensor:
+        """Note the place where dense layers are added up, whose inputs are (examples, …, in)."""
+
+        def found(d: Tensor) -> dict[str, Derivative]:
+            parts: dict[str, Derivative] = {}
+            for layer in layers:
+                a = layer.inputs().detach()
+                parts |= by_linear(a.reshape(self.n, -1, a.shape[-1]), *names(layer))(d)
+            return parts
+
+        names = lambda layer: (self.name(layer.weight), self.name(layer.bias))  # noqa: E731
+        if not any(name for layer in layers for name in names(layer)):
+            return z
+        return self.note(z if z.requires_grad else z.requires_grad_(), found)
 
 
 # Arguments are named as PyTorch names them: a model may give them by name.
@@ -161,7 +182,8 @@ def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
                 return func(input.detach(), *held, **{k: v for k, v in kwargs.items() if k not in ("weight", "bias")})
 
         size = weight.numel() if weight is not None else bias.numel()  # type: ignore[union-attr]
-        return taps.note(z, by_affine(normal, per_channel, size, *names))
+        fold, found = affine(normal, per_channel, size, *names)
+        return taps.note(z, found, fold)
 
     return rule
 
@@ -178,14 +200,14 @@ def _batch_norm(
     if not any(names):
         return z
     normal = lambda: batched.normalised(input.detach(), running_mean, running_var, eps)  # noqa: E731
-    return taps.note(z if z.requires_grad else z.requires_grad_(), by_affine(normal, True, input.shape[1], *names))
+    fold, found = affine(normal, True, input.shape[1], *names)
+    return taps.note(z if z.requires_grad else z.requires_grad_(), found, fold)
 
 
 def _hardtanh(
     taps: Taps, func: Any, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
-    found = batched.hardtanh(input, min_val, max_val)
-    return input.copy_(found) if inplace else found
+    return batched.Clipped.apply(input, min_val, max_val, inplace)
 
 
 def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
@@ -210,7 +232,7 @@ def _recurrent(step: Step) -> Callable[..., Any]:
         if not whole or (training and dropout) or len(x) != taps.n or not any(map(taps.name, weights)):
             return func(input, hx, *args)
         states = hx if isinstance(hx, tuple) else (hx,)
-        out, ends = recurrent.run(step, taps.note_linear, x, states, list(weights), biased, directions)
+        out, ends = recurrent.run(step, taps.note_layers, x, states, list(weights), biased, directions)
         return (out if batch_first else out.transpose(0, 1), *ends)
 
     return rule
@@ -223,7 +245,7 @@ def _cell(step: Step) -> Callable[..., Any]:
         if len(weights) != 4 or len(input) != taps.n or not any(map(taps.name, weights)):
             return func(input, hx, *weights)
         states = tuple(hx) if isinstance(hx, (list, tuple)) else (hx,)
-        ends = recurrent.cell(step, taps.note_linear, input, states, list(weights))
+        ends = recurrent.cell(step, taps.note_layers, input, states, list(weights))
         return ends if len(ends) > 1 else next(iter(ends))
 
     return rule
