@@ -7,7 +7,7 @@ from markupsafe import Markup
 from evidence import entries
 from lineament.evidence import Check
 from lineament.report import prose
-from lineament.report.entries import Entry
+from lineament.report.entries import MEASURED, Entry, errata
 from lineament.report.site import must
 
 HEAD = """# Errata
@@ -20,7 +20,7 @@ is wrong, {doc}`/dispute` says how to show it.
 
 def page(results: Path) -> str:
     """The page, one section for each corrected claim."""
-    return "\n".join([HEAD, *(_section(entry) for entry in entries(results) if entry.corrected)])
+    return "\n".join([HEAD, *map(_section, errata(entries(results)))])
 
 
 def _section(entry: Entry) -> str:
@@ -38,7 +38,8 @@ def _section(entry: Entry) -> str:
     remarks = Markup("").join(Markup("<p>{}</p>").format(prose.inline(remark)) for remark in run.remarks)
     heading = f"## {entry.paper.short}, {entry.place}"
     told = Markup("<p>{} (<code>lineament reproduce {}</code>)</p>").format(prose.inline(entry.title), entry.id)
-    return "\n".join([heading, "", "```{raw} html", str(told), str(sides), str(remarks), "```", ""])
+    measured = [] if entry.kind == "theorem" else [f"<p>{MEASURED}</p>"]
+    return "\n".join([heading, "", "```{raw} html", str(told), *measured, str(sides), str(remarks), "```", ""])
 
 
 def _checks(checks: list[Check]) -> Markup:

@@ -426,6 +426,20 @@ def test_an_erratum_is_of_todays_form_of_the_check(records):
     assert chosen(quick, full).size == "full"
     assert chosen(quick, earlier).size == "quick"
     assert chosen(earlier).size == "full"
+    as_printed = {"verdict": Verdict.HOLDS, "printed": (), "correction": ""}
+    assert chosen(quick, dataclasses.replace(full, **as_printed)) is None, "it holds at the paper's size"
+    assert chosen(quick, dataclasses.replace(earlier, **as_printed)).size == "quick"
+    assert chosen(quick, dataclasses.replace(full, verdict=Verdict.UNDECIDED)).size == "quick"
+
+
+def test_errata_of_experiments_come_last_and_say_what_they_are(records, tmp_path):
+    theorem = next(record for record in records if record.id == "gissin-b")
+    measured = dataclasses.replace(theorem, id="gissin-z", kind="experiment")
+    listed = entries.gather([measured, theorem], {})
+    assert [entry.id for entry in entries.errata(listed)] == ["gissin-b", "gissin-z"]
+    atlas.write(tmp_path, [measured, theorem], {})
+    page = Page(tmp_path / "errata.html").text
+    assert page.count("An experiment: what is printed was not found") == 1
 
 
 def test_an_error_outweighs_older_evidence(records):

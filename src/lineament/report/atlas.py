@@ -16,7 +16,7 @@ from lineament.execution.campaign import Failure
 from lineament.execution.store import Stored
 
 from . import downloads, drawings, explorer, site
-from .entries import MEANINGS, NOT_RUN, Entry, gather, tally
+from .entries import MEANINGS, MEASURED, NOT_RUN, Entry, errata, gather, tally
 from .thumbnails import thumbnail
 
 
@@ -47,8 +47,8 @@ def write(
     _write_claims(folder, entries, drawn)
     drawings.prune(drawn, shown)
     downloads.prune(folder, shown)
-    corrected = [entry for entry in entries if entry.corrected]
-    files.write(folder / "errata.html", site.templates().get_template("errata.html.j2").render(entries=corrected))
+    template = site.templates().get_template("errata.html.j2")
+    files.write(folder / "errata.html", template.render(entries=errata(entries), measured=MEASURED))
     explorer.write(folder / explorer.NAME, pages={entry.id for entry in entries}, linked=True)
     return files.write(folder / "index.html", _index(entries))
 

@@ -36,6 +36,11 @@ MEANINGS = {
     NOT_RUN: "there is no evidence yet",
 }
 """What each verdict says, in one line."""
+MEASURED = (
+    "An experiment: what is printed was not found with these settings. Those that the paper leaves open are on the "
+    "claim's page."
+)
+"""What an erratum of an experiment says of itself: no counter-example refutes it."""
 
 
 OPEN = re.compile(r"\bnot (stated|printed|in the notes)|^any\b|^–$")
@@ -106,10 +111,14 @@ class Entry:
     def corrected(self) -> Stored | None:
         """The run that refutes the statement as printed and offers a correction, if one does.
 
-        The largest of today's form of the check: one of an earlier form may lack the counter-example to check by hand.
+        The largest of today's form of the check decides: one of an earlier form may lack the counter-example to check by
+        hand, and what fails as printed at quick size alone is no erratum.
         """
-        pools = [pool for pool in self.runs.values() if pool.verdict is Verdict.CORRECTED]
-        return max(pools, key=lambda pool: (pool.comparable, SIZES.index(pool.shown.size))).shown if pools else None
+        decided = [pool for pool in self.runs.values() if pool.verdict in (Verdict.HOLDS, Verdict.CORRECTED)]
+        if not decided:
+            return None
+        largest = max(decided, key=lambda pool: (pool.comparable, SIZES.index(pool.shown.size)))
+        return largest.shown if largest.verdict is Verdict.CORRECTED else None
 
     @property
     def figure(self) -> Figure | None:
@@ -140,6 +149,11 @@ def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Ite
     for failure in failures:
         errors.setdefault(failure.id, {})[failure.size] = failure.message
     return [_entry(claims.get(id), records, errors.get(id, {})) for id, records in by_id.items()]
+
+
+def errata(entries: Iterable[Entry]) -> list[Entry]:
+    """The claims with a correction: first theorems, which a counter-example refutes, then experiments."""
+    return sorted((entry for entry in entries if entry.corrected), key=lambda entry: entry.kind != "theorem")
 
 
 def tally(entries: Iterable[Entry], size: str) -> dict[str, int]:
