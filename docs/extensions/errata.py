@@ -1,5 +1,6 @@
 """The page of errata: statements that the stored evidence refutes as printed, beside the form that holds."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from markupsafe import Markup
@@ -42,7 +43,7 @@ def _section(entry: Entry) -> str:
     return "\n".join([heading, "", "```{raw} html", str(told), *measured, str(sides), str(remarks), "```", ""])
 
 
-def _checks(checks: list[Check]) -> Markup:
+def _checks(checks: Iterable[Check]) -> Markup:
     told = Markup("<li>{} = {}, {}</li>")
     items = [told.format(prose.inline(check.name), prose.number(check.value), must(check)) for check in checks]
     return Markup("<ul>{}</ul>").format(Markup("").join(items))
