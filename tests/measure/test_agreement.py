@@ -74,6 +74,8 @@ def test_a_phase_may_have_no_end_or_no_beginning():
     assert phase.end == phase.at_half == phase.at_double == np.inf
     assert np.isnan(phase.sensitivity)
     assert linear_phase([5, 6, 7], twin + 1, twin).end == 5
+    for ends in ((0.0, 1.0), (1.0, np.inf)):  # one of the two is missing
+        assert np.isnan(phase._replace(at_half=ends[0], at_double=ends[1]).sensitivity)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import lineament as la
 from lineament.measure import kernels
-from lineament.models import MLP, ConvNet, Mirrored, TwoLayer
+from lineament.models import MLP, ConvNet, DeepLinear, Mirrored, TwoLayer
 
 KEY = jax.random.key(0)
 
@@ -153,6 +153,30 @@ def test_memory_bounds_the_block():
     assert parts.block(2**26) * 16 == pytest.approx(block, rel=0.1)
 
 
+def test_memory_bounds_what_dense_layers_hold():
+    """Inputs and derivatives of every layer, and those of the widest once more to be multiplied, on both sides."""
+    net = MLP((500, 500, 1))
+    parts = kernels._Layers(net, la.starts.gaussian(net, KEY, deviation=1.0), rows(1, 500))
+    memory = 8 * 100_000
+    example = 2 * 8 * ((500 + 500) + (500 + 1) + (500 + 500))
+    assert example * parts.block(memory) <= memory < example * (parts.block(memory) + 1)
+
+
+def test_memory_bounds_the_block_of_a_plain_function():
+    """Three copies of the largest leaf's Jacobian, as many examples as fit: half the memory, half the examples."""
+    parts = kernels._Leaves(lambda p, x: x @ p["a"] @ p["b"], {"a": rows(8, 50), "b": rows(50, 4)}, rows(1, 8))
+    assert parts.block(3 * 8 * 4 * 400) == 1
+    assert parts.block(3 * 8 * 4 * 400 * 64) == 64
+    assert parts.block(3 * 8 * 4 * 400 * 32) == 32
+
+
+def test_the_kernel_of_a_model_whose_map_is_a_matrix():
+    net = DeepLinear((3, 4, 2))
+    params, x = shaken(net), rows(4, 3)
+    expected = naive(lambda p, z: z @ net.end_to_end(p).T, params, x, x)
+    close(kernels.empirical(net, params, x), expected)
+
+
 def test_spectrum():
     K = np.array([[2.0, 1.0], [1.0, 2.0]])
     np.testing.assert_allclose(kernels.spectrum(K), [3, 1])
@@ -214,9 +238,29 @@ def test_an_equinox_module_is_taken_as_it_is_and_whole_numbers_stay_whole():
     )
 
 
+class Shuffled(eqx.Module):
+    """A module that holds whole numbers in an array, which do not train."""
+
+    order: jax.Array
+    head: eqx.nn.Linear
+
+    def __call__(self, x):
+        return self.head(x[self.order])
+
+
+def test_a_module_may_hold_arrays_that_do_not_train():
+    module = Shuffled(jnp.array([2, 0, 1]), eqx.nn.Linear(3, 2, key=KEY))
+    x = rows(4, 3)
+    moving, fixed = eqx.partition(module, eqx.is_inexact_array)
+    expected = naive(lambda p, z: jax.vmap(eqx.combine(p, fixed))(z), moving, x, x)
+    close(kernels.empirical(module, None, x), expected)
+
+
 def test_a_function_cannot_do_without_its_parameters():
     with pytest.raises(ValueError, match="parameters must be a tree of floating-point arrays; got None"):
         kernels.empirical(lambda p, x: x, None, np.eye(2))
+    with pytest.raises(ValueError, match=r"model must be a model or a function of parameters and examples; got 3\.0"):
+        kernels.empirical(3.0, {"a": jnp.ones(2)}, np.eye(2))
 
 
 class Dense:
