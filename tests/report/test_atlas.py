@@ -277,7 +277,7 @@ def test_figures_follow_the_theme(pages):
         "a drawing for each size; windows on its panels are no pictures of their own"
     )
     assert "var(--ink)" in source
-    dark = source[source.index("@media (prefers-color-scheme: dark)") :]
+    dark = source[source.index("@media screen and (prefers-color-scheme: dark)") :]
     assert f"--ink: {style.DARK.ink}" in dark[:400]
     assert f"--mark-0: {style.DARK.palette[0]}" in dark[:400]
 

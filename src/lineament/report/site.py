@@ -86,5 +86,5 @@ def _colours() -> str:
         return " ".join(f"{name}: {colour};" for name, colour in style.tokens(theme).items())
 
     return (
-        f":root {{ {block(style.LIGHT)} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {block(style.DARK)} }} }}"
+        f":root {{ {block(style.LIGHT)} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {block(style.DARK)} }} }}"
     )
