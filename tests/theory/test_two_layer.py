@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import block_diag, expm
 
-from lineament.theory import lambda_modes, riccati, two_layer
+from lineament.theory import lambda_modes, riccati, settled, two_layer
 from lineament.theory.two_layer import balance, grams, layers, trajectory
 
 sizes = st.tuples(*(st.integers(1, 6) for _ in range(3)))
@@ -468,3 +468,32 @@ def test_the_balance_of_an_identity_before_a_zero_layer():
     assert balance(np.eye(2), np.zeros((1, 2))) == pytest.approx((-1.0, 0.0))
     assert balance(np.zeros((2, 3)), np.eye(2)) == pytest.approx((1.0, 0.0))
     assert balance(1e-150 * np.eye(2), np.zeros((1, 2))).value == pytest.approx(-1e-300)
+
+
+@settings(max_examples=60)
+@given(sizes, seeds, balances, scales, st.booleans())
+def test_what_has_settled_is_left_out_without_a_trace(shape, seed, lam, scale, low_rank):
+    """Products are those of the layers, which are solved for all modes at every time, in whatever order times come."""
+    rng = np.random.default_rng(seed)
+    W1, W2 = balanced_start(rng, *shape, lam, scale)
+    Y = rng.normal(size=(shape[2], shape[0]))
+    if low_rank:
+        Y = Y[:, :1] @ rng.normal(size=(1, shape[0]))
+    times = rng.permutation(np.r_[0.0, np.geomspace(0.1, 1e4, 30), np.inf])
+    for measured, exact in zip(trajectory(times, W1, W2, Y), grams(times, W1, W2, Y).product, strict=True):
+        assert gap(measured, exact, Y) < 1e-9
+
+
+def test_modes_settle_from_the_fastest_on_until_all_have():
+    rng = np.random.default_rng(2)
+    W1 = rng.normal(size=(6, 6)) / 10
+    Y, turn = np.diag([3.0, 2.0, 1.0, 0.5, 0.2, 0.1]), orthonormal(rng, 6, 6)
+    turn[0] *= np.sign(np.linalg.det(turn))
+    _, start, _ = two_layer._prepared(W1, turn @ W1.T, Y, 1e-10)
+    invertible = settled.invertible(start)
+    assert invertible is not None
+    counts = [settled.settled(t, invertible) for t in (0.0, 20.0, 40.0, 100.0, 1000.0)]
+    assert counts[0] == 0
+    assert np.all(np.diff(counts) > 0)
+    assert counts[-1] == 6
+    np.testing.assert_array_equal(trajectory(1000.0, W1, turn @ W1.T, Y), Y)

@@ -40,7 +40,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import arguments
 from ..core.arguments import Array
-from . import riccati
+from . import riccati, settled
+
+TOGETHER = 16
+"""Times at which what has not settled is solved for together."""
 
 
 class Balance(NamedTuple):
@@ -109,11 +112,19 @@ def trajectory(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, target: ArrayLike, *,
         ValueError: if the start is not in the solvable class, or an argument has the wrong shape or values.
     """
     basis, start, _ = _prepared(W1, W2, target, tolerance)
-    times = _times(t)
+    times, invertible = _times(t), settled.invertible(start)
     products = np.empty((times.size, len(basis.U), len(basis.V)))
-    for k, time in enumerate(times.flat):
-        first, second = _factors(time, basis, start)
-        np.matmul(second, first.T, out=products[k])
+    order = np.argsort(times, axis=None)
+    for begin in range(0, times.size, TOGETHER):
+        some = order[begin : begin + TOGETHER]
+        bounded = np.isfinite(times.flat[some[-1]])
+        late = _late(times.flat[some], basis, invertible) if invertible is not None and bounded else None
+        if late is not None:
+            products[some] = late
+            continue
+        for k in some:
+            first, second = _factors(times.flat[k], basis, start)
+            np.matmul(second, first.T, out=products[k])
     return products.reshape(times.shape + products.shape[1:])
 
 
@@ -141,6 +152,8 @@ def layers(t: ArrayLike, W1: ArrayLike, W2: ArrayLike, target: ArrayLike, *, tol
 class _Basis(NamedTuple):
     """Eigenvectors of F: singular vectors of Y, the vector (cos, sin) of +f on each pair, and the order of rates."""
 
+    Y: Array
+    s: Array
     U: Array
     V: Array
     cos: Array
@@ -173,7 +186,7 @@ def _prepared(W1: ArrayLike, W2: ArrayLike, target: ArrayLike, tolerance: float)
     excess = np.concatenate([s * (s / large), s * (s / large), np.zeros(inputs + outputs)])
     signs = np.repeat([1.0, -1.0, -np.sign(c), np.sign(c)], [s.size, s.size, inputs, outputs])
     order = np.lexsort((-signs * excess, -signs))
-    basis = _Basis(U, Vt.T, cos, sin, order)
+    basis = _Basis(Y, s, U, Vt.T, cos, sin, order)
     signs, excess = signs[order], excess[order]
     rates = signs * (abs(c) + excess)
     alike = (signs[:, None] == signs) & (signs != 0)
@@ -190,6 +203,40 @@ def _factors(t: float, basis: _Basis, start: riccati.Modes) -> tuple[Array, Arra
     return basis.V @ first, basis.U @ second
 
 
+def _late(times: Array, basis: _Basis, start: settled.Invertible) -> Array | None:
+    """The products at rising times at which some modes have settled, Y but for the others; None where none have."""
+    count, growing = settled.settled(times[0], start), len(start.growing)
+    if count == growing:
+        return np.broadcast_to(basis.Y, (len(times), *basis.Y.shape))
+    unsettled = settled.unsettled(times, count, start) if count > 0 else None
+    if unsettled is None:
+        return None
+    roots, others = unsettled
+    met = np.flatnonzero(others.any(axis=(0, 2)))
+    places = basis.order[np.r_[count:growing, growing + met]]
+    left = _some_of(basis, places)
+    modes = np.zeros((len(times), len(left.order), growing - count))
+    modes[:, np.searchsorted(left.order, places)] = np.concatenate([roots, others[:, met]], axis=1)
+    first, second = _from_modes(left._replace(order=np.arange(len(left.order))), modes)
+    difference = second @ first.swapaxes(1, 2)
+    own = np.flatnonzero(np.isin(left.order[: len(left.s)], places[: growing - count]))
+    difference[:, own, own] -= left.s[own]
+    rows = (left.U @ difference).reshape(len(times) * len(left.U), left.V.shape[1])
+    products = (rows @ left.V.T).reshape(len(times), *basis.Y.shape)
+    products += basis.Y
+    return products
+
+
+def _some_of(basis: _Basis, places: NDArray[np.intp]) -> _Basis:
+    """The basis of some modes and of their partners; its order holds the places of its modes in the whole, rising."""
+    r, inputs = len(basis.s), len(basis.V)
+    pairs, single = np.unique(places[places < 2 * r] % r), np.sort(places[places >= 2 * r]) - r
+    U = basis.U[:, np.r_[pairs, single[single >= inputs] - inputs + r]]
+    V = basis.V[:, np.r_[pairs, single[single < inputs]]]
+    order = np.r_[pairs, pairs + r, single + r]
+    return _Basis(basis.Y, basis.s[pairs], U, V, basis.cos[pairs], basis.sin[pairs], order)
+
+
 def _to_modes(basis: _Basis, first: Array, second: Array) -> Array:
     cos, sin, r = basis.cos, basis.sin, len(basis.cos)
     a, b = first[:r], second[:r]
@@ -197,12 +244,13 @@ def _to_modes(basis: _Basis, first: Array, second: Array) -> Array:
 
 
 def _from_modes(basis: _Basis, modes: Array) -> tuple[Array, Array]:
-    cos, sin, r, inputs = basis.cos, basis.sin, len(basis.cos), len(basis.V)
+    """Rows of modes, before the last axis, as those of the singular vectors of inputs and of outputs."""
+    cos, sin, r, inputs = basis.cos, basis.sin, len(basis.cos), basis.V.shape[1]
     unsorted = np.empty(modes.shape)
-    unsorted[basis.order] = modes
-    a, b, unpaired = unsorted[:r], unsorted[r : 2 * r], unsorted[2 * r :]
-    first = np.concatenate([cos * a + sin * b, unpaired[: inputs - r]])
-    return first, np.concatenate([sin * a - cos * b, unpaired[inputs - r :]])
+    unsorted[..., basis.order, :] = modes
+    a, b, unpaired = unsorted[..., :r, :], unsorted[..., r : 2 * r, :], unsorted[..., 2 * r :, :]
+    first = np.concatenate([cos * a + sin * b, unpaired[..., : inputs - r, :]], axis=-2)
+    return first, np.concatenate([sin * a - cos * b, unpaired[..., inputs - r :, :]], axis=-2)
 
 
 def _clustered(s: Array, dimension: int) -> Array:
