@@ -85,6 +85,5 @@ def _colours() -> str:
     def block(theme: style.Theme) -> str:
         return " ".join(f"{name}: {colour};" for name, colour in style.tokens(theme).items())
 
-    return (
-        f":root {{ {block(style.LIGHT)} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {block(style.DARK)} }} }}"
-    )
+    light, dark = block(style.LIGHT), block(style.DARK)
+    return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
