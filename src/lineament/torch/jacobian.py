@@ -69,13 +69,17 @@ class Jacobian:
             raise ValueError("model must have outputs that depend on its parameters; autograd sees no dependence")
         return self.few.shape[1]
 
-    def sketch(self, inputs: Inputs) -> tuple[int, dict[str, Derivative]]:
-        """The bytes of all taps, and derivatives of the right shapes that hold nothing: no backward pass."""
+    def sketch(self, inputs: Inputs) -> tuple[int, Callable[[], dict[str, Derivative]]]:
+        """The bytes of all taps, and derivatives of the right shapes that hold nothing, if asked: no backward pass."""
         with torch.enable_grad():
             taps, out = self._forward(inputs)
-            n, c = out.shape
-            blank = (tap.apart(vmap(tap.kept)(tap.z.new_zeros(()).expand(c, *tap.z.shape)), n) for tap in taps)
-            return sum(tap.z.nbytes for tap in taps), _joined(taps, blank)
+        n, c = out.shape
+
+        def blank() -> dict[str, Derivative]:
+            nothing = ((tap, tap.z.new_zeros(()).expand(c, *tap.z.shape)) for tap in taps)
+            return _joined(taps, (tap.apart(vmap(tap.kept)(d), n) for tap, d in nothing))
+
+        return sum(tap.z.nbytes for tap in taps), blank
 
     def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor]:
         with Taps(self.names, len(inputs[0]), self.copies) as taps:

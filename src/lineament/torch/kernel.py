@@ -137,13 +137,13 @@ def _plan(
     # Nothing to plan where all of the Jacobian would fit, and the activations of a network so much wider than its input.
     if n <= _EXAMPLES and max(whole, 64 * c * sum(part.nbytes for part in inputs)) <= memory:
         return _Plan(c, n, 1, frozenset())
-    taps, found = jacobian.sketch(tuple(part[:1] for part in inputs))
+    taps, blank = jacobian.sketch(tuple(part[:1] for part in inputs))
     # What a block needs in passing: δ at all taps for every output, and what the forward pass keeps.
     passing = (c + 4) * taps
     if n <= _EXAMPLES and n * passing <= memory:
         return _Plan(c, n, 1, frozenset())
     least, extra, dense = 0.0, {}, set()
-    for name, part in found.items():
+    for name, part in blank().items():
         size = nbytes(part)
         if isinstance(part, Outer) and not by_pairs(part, outputs, m):
             whole = part.d.element_size() * part.d.shape[1] * part.d.shape[2] * part.d.shape[4] * part.fan_in
