@@ -1,6 +1,6 @@
 """What rounded factors gain and cost: st-VGG ensembles in TF32, bfloat16 and float32, by speed and by order of learning.
 
-`python -m benchmarks.rounding`, on a host with a GPU that need have nothing but JAX and PyTorch, in about a minute. Two
+`python -m benchmarks.rounding`, on a host with a GPU that need have nothing but JAX and PyTorch, in a few minutes. Two
 ensembles of each precision, with starts and batches of their own, are trained on one task. If precision does not matter,
 two ensembles of different precision learn examples in orders as alike as two of the same.
 """
