@@ -70,27 +70,27 @@ def learn(precision: Precision, seed: int) -> Learnt:
 class Order(NamedTuple):
     """Correlations of accessibility between ensembles, and by how much those across lie above those within."""
 
-    exact: float
-    rounded: float
+    one: float
+    other: float
     across: float
     change: float
 
 
-def order(exact: Sequence[np.ndarray], rounded: Sequence[np.ndarray]) -> Order:
+def order(one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> Order:
     """How alike the orders of learning are, of two ensembles (member, example) each of one precision and of another."""
-    r = np.corrcoef([scores.mean(axis=0) for scores in (*exact, *rounded)])
+    r = np.corrcoef([scores.mean(axis=0) for scores in (*one, *other)])
     across = r[:2, 2:].mean()
     return Order(r[0, 1], r[2, 3], across, across - (r[0, 1] + r[2, 3]) / 2)
 
 
-def error(exact: Sequence[np.ndarray], rounded: Sequence[np.ndarray], resamples: int = 500) -> float:
+def error(one: Sequence[np.ndarray], other: Sequence[np.ndarray], resamples: int = 500) -> float:
     """The standard error of the change: over networks and examples drawn anew."""
     rng = np.random.default_rng(0)
 
     def anew() -> float:
         examples = rng.integers(WATCHED, size=WATCHED)
         drawn = [
-            [scores[rng.integers(MEMBERS, size=MEMBERS)][:, examples] for scores in pair] for pair in (exact, rounded)
+            [scores[rng.integers(MEMBERS, size=MEMBERS)][:, examples] for scores in pair] for pair in (one, other)
         ]
         return order(*drawn).change
 
@@ -98,8 +98,12 @@ def error(exact: Sequence[np.ndarray], rounded: Sequence[np.ndarray], resamples:
 
 
 def main() -> None:
-    """Print images per second by precision, those of eager PyTorch, and what becomes of the order of learning."""
+    """Print images per second of eager PyTorch and by precision, and each two precisions' orders of learning."""
     print(f"on {jax.devices()[0].device_kind}, JAX {jax.__version__}", flush=True)
+    X, y = task()
+    for bf16 in (False, True):
+        rate = MEMBERS * BATCH * 30 / wall_seconds(eager(X[:EXAMPLES], y[:EXAMPLES], 30, bf16))
+        print(f"eager PyTorch{', autocast to bfloat16' * bf16}: {rate:,.0f} images/s", flush=True)
     scores: dict[Precision, tuple[np.ndarray, np.ndarray]] = {}
     for precision in PRECISIONS:
         begun = time.perf_counter()
@@ -111,18 +115,14 @@ def main() -> None:
             f"average over epochs: {again.accessibility.mean():.3f}; with compiling {time.perf_counter() - begun:.0f} s",
             flush=True,
         )
-    X, y = task()
-    for bf16 in (False, True):
-        rate = MEMBERS * BATCH * 30 / wall_seconds(eager(X[:EXAMPLES], y[:EXAMPLES], 30, bf16))
-        print(f"eager PyTorch{', autocast to bfloat16' * bf16}: {rate:,.0f} images/s", flush=True)
-    for precision in PRECISIONS[:2]:
-        pairs = scores["float32"], scores[precision]
-        found = order(*pairs)
-        print(
-            f"order of learning, correlations between ensembles: float32 {found.exact:.4f}, {precision} "
-            f"{found.rounded:.4f}, across {found.across:.4f}; change {found.change:+.4f} ± {error(*pairs):.4f}",
-            flush=True,
-        )
+        for earlier in list(scores)[:-1]:
+            pairs = scores[earlier], scores[precision]
+            found = order(*pairs)
+            print(
+                f"order of learning, correlations between ensembles: {earlier} {found.one:.4f}, {precision} "
+                f"{found.other:.4f}, across {found.across:.4f}; change {found.change:+.4f} ± {error(*pairs):.4f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
