@@ -103,6 +103,13 @@ def test_bad_stores_and_engines_are_one_line(folder, capsys):
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_page_that_cannot_be_written_is_told_before_the_sweep(folder, capsys):
+    (folder / "file").write_text("no folder")
+    assert main(["sweep", str(folder / "spec.toml"), "--page", str(folder / "file" / "page.html")]) == 2
+    assert "cannot write to the folder" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "runs").exists()
+
+
 def test_values_of_a_file(folder):
     given = spec.read(folder / "spec.toml")
     np.testing.assert_allclose(given["grid"]["scale"], np.geomspace(1e-4, 1, 5))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import EngineOption, interrupted, refuse, whole
+from .options import EngineOption, interrupted, refuse, whole, writable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,6 +46,8 @@ def sweep(
     if dry_run:
         _tell(made)
         return
+    if page is not None:
+        writable("--page", page.parent)  # told before an hour of work, not after it
     try:
         table = run(**given, engine=engine, workers=jobs, retry=retry)
     except (EngineError, ValueError) as error:
