@@ -331,3 +331,26 @@ def test_wrong_arguments_are_named():
         truncate(model, energy=0.9, data=[(data[0][0], data[0][1].double())])
     with pytest.raises(ValueError, match=r"for 3 labels it gave \(5, 4\)"):
         truncate(model, energy=0.9, data=[(data[0][0], data[0][1][:3])])
+
+
+class Residual(nn.Module):
+    """Many blocks, of which each adds little."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(12, 12) for _ in range(8))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + 0.1 * torch.tanh(block(x))
+        return x
+
+
+def test_the_error_with_data_is_that_of_new_data():
+    """Layers that lose half of what they give change little of what the whole model gives."""
+    torch.manual_seed(0)
+    model = Residual()
+    seen, new = torch.randn(200, 12), torch.randn(200, 12)
+    report = truncate(model, ranks=2, calibration=[seen], data=[new]).report
+    assert report.estimated_error == pytest.approx(report.measured.error, rel=0.2)
+    assert report.estimated_error < report.bound / 5

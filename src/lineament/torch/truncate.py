@@ -13,7 +13,7 @@ from lineament.core import arguments
 
 from . import packed
 from .batches import Given, call, device_of, each, telling
-from .budget import Choice, ranks_to, ranks_within, squared_error
+from .budget import Choice, ranks_to, ranks_within
 from .calibration import moments, weighted
 from .collapse import collapse
 from .decomposition import Decomposed, balanced, decomposed, double
@@ -58,7 +58,8 @@ class Truncation:
         bound: `√(1 − Π energy)` of the weights: the relative change of the outputs, were the inputs of every layer
             isotropic and the errors of the layers independent. Real inputs mostly lie along the directions that are
             kept, so that this is a bound in practice, and often a loose one. It needs no data.
-        estimated_error: The same of what the layers gave on the calibration batches; None without them.
+        estimated_error: By how much the outputs changed on the calibration batches; None without them. The shares of
+            energy that single layers lost would not do: what one loses, the next may not see.
         measured: The change of the outputs on data, and the accuracy before and after; None without data.
         cost: Operations and time of one batch before and after; None without data.
         tuned: As `measured`, after `fine_tune`; None without it.
@@ -174,11 +175,11 @@ def truncate(
         picked = _asked(places, keys, choices, ranks)
     before = _count(whole)
     rows = [_row(site, cuts.get(key), picked.get(key), why_whole) for site, key in zip(places, keys, strict=True)]
-    estimated = None if seen is None else squared_error(choices, picked) ** 0.5
     small = _factored(whole, places, cuts, picked)
     measured = tuned = paid = None
     held = None if data is None else list(each(arguments.listed("data", data), device, inputs))
     whole = collapse(model)
+    estimated = None if seen is None else measure(whole, small, seen, forward).error
     if held is not None:
         measured = measure(whole, small, held, forward)
         paid = cost(whole, small, held[0], forward)
