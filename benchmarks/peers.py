@@ -32,8 +32,10 @@ from lineament.torch.jacobian import Jacobian
 from .models import Case, cases, gap, outputs
 
 PAGE = Path("docs/peers.md")
+GPU = "## On a GPU"
 HELD = 5e8  # bytes of a Jacobian that torch.func may hold, which says how many inputs a model gets
-SLOW = ("nngeometry", "curvlinops")  # timed once, on few inputs of small models: they take up to thirty times as long
+SLOW = ("nngeometry", "curvlinops")  # timed once, on few inputs: they take up to thirty times as long
+SMALL, FEW = 1e5, 4  # a model up to so many parameters is small; how many inputs slow tools get of others
 CONVOLUTIONAL = ("ResNet", "MobileNet", "mobilenet", "resnet", "efficientnet", "ConvNeXt", "convnext")
 
 
@@ -76,6 +78,7 @@ def by_curvlinops(model: nn.Module, x: Tensor) -> Tensor:
     return (J.T @ J).reshape(len(x), c, len(x), c).transpose(1, 2)
 
 
+Reasons = dict[str, dict[str, set[str]]]  # by tool, what it said, and of which models
 PEERS = {"torch.func": by_torch_func, "nngeometry": by_nngeometry, "curvlinops": by_curvlinops}
 
 
@@ -124,23 +127,23 @@ def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - begun, found
 
 
-def kernel_rows(case: Case) -> list[dict[str, str]]:
-    """A line for each number of inputs."""
+def kernel_rows(case: Case, reasons: Reasons) -> list[dict[str, str]]:
+    """A line for each number of inputs; why a tool did not take the model is added to the reasons."""
     torch.manual_seed(0)
     model = case.make().eval()
     size = sum(parameter.numel() for parameter in model.parameters())
     c = outputs(model(case.inputs())).shape[1]
     most = int(min(64, max(8, HELD / (4 * c * size)))) // 2 * 2
-    return [kernel_row(case, model, n) for n in sorted({min(16, most), most})]
+    return [kernel_row(case, model, n, reasons) for n in sorted({16 if size <= SMALL else FEW, most})]
 
 
-def kernel_row(case: Case, model: nn.Module, n: int) -> dict[str, str]:
+def kernel_row(case: Case, model: nn.Module, n: int, reasons: Reasons) -> dict[str, str]:
     """Our kernel and those of all peers, in turn."""
     x = torch.cat([case.inputs() for _ in range(n // 2)])
     ways: dict[str, Callable[[], Tensor]] = {"ours": lambda: ntk(model, x)}
     # Copies, as a tool that gives up may leave hooks behind.
     size = sum(parameter.numel() for parameter in model.parameters())
-    asked = {name: way for name, way in PEERS.items() if name not in SLOW or (n <= 16 and size <= 1e5)}
+    asked = {name: way for name, way in PEERS.items() if name not in SLOW or n <= (16 if size <= SMALL else FEW)}
     ways |= {name: functools.partial(way, copy.deepcopy(model), x) for name, way in asked.items()}
     kernels, refused, times = {}, dict.fromkeys(PEERS.keys() - asked.keys(), "–"), {}
     for name, way in ways.items():
@@ -148,12 +151,17 @@ def kernel_row(case: Case, model: nn.Module, n: int) -> dict[str, str]:
             spent, kernel = cpu_seconds(way)
             kernels[name], times[name] = kernel.detach(), [spent]
         except Exception as error:  # whatever a tool says of a model it does not know
-            refused[name] = f"no ({type(error).__name__})"
+            refused[name] = "no"
+            said = " ".join(str(error).split("\n")[0].split())
+            reasons.setdefault(name, {}).setdefault(f"{type(error).__name__}: {said[:120]}", set()).add(case.name)
     truth = kernels.get("torch.func")
     wrong = {name for name, K in kernels.items() if truth is not None and not apart(K, truth) <= 1e-3}
     if "ours" in wrong or "ours" not in kernels:
         raise RuntimeError(f"no kernel of {case.name} to compare: {refused.get('ours', 'it differs from torch.func')}")
-    refused |= dict.fromkeys(wrong, "another number")
+    refused |= dict.fromkeys(wrong, "no")
+    for name in wrong:
+        told = "gives another kernel"
+        reasons.setdefault(name, {}).setdefault(told, set()).add(case.name)
     rounds = 7 if n * size < 1e6 else 3
     for name in ("ours", "torch.func") * rounds:
         if name in times:
@@ -178,39 +186,50 @@ def kernel_row(case: Case, model: nn.Module, n: int) -> dict[str, str]:
     return row
 
 
-def truncation_row() -> dict[str, str]:
-    """ResNet-18 cut to half of its convolutions' parameters: singular values here, Tucker's form by tensorly-torch."""
-    tltorch: Any = importlib.import_module("tltorch")
-    case = next(one for one in cases() if one.name == "ResNet-18")
+def truncation_row(case: Case) -> dict[str, str]:
+    """A model cut to half of its convolutions' parameters: singular values here, Tucker's form by tensorly-torch."""
     torch.manual_seed(0)
     model, x = case.make().eval(), case.inputs()
-    with torch.no_grad():
-        reference = outputs(model(x))
-    seconds, (ours, _) = cpu_seconds(lambda: truncate(model, parameters=0.5))
-
-    def by_tensorly() -> nn.Module:
-        torch.manual_seed(0)
-        small = case.make().eval()
-        small.load_state_dict(model.state_dict())
-        for name, layer in list(small.named_modules()):
-            if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1) and layer.in_channels > 3:
-                path, _, last = name.rpartition(".")
-                factored = tltorch.FactorizedConv.from_conv(
-                    layer, rank=0.5, factorization="tucker", implementation="factorized", decompose_weights=True
-                )
-                setattr(small.get_submodule(path), last, factored)
-        return small.eval()
-
-    theirs_seconds, theirs = cpu_seconds(by_tensorly)
     count = lambda net: sum(p.numel() for p in net.parameters())  # noqa: E731
     with torch.no_grad():
-        moved, their_move = (gap(outputs(net(x)), reference) for net in (ours, theirs))
-    return {
-        "truncation of ResNet-18, random weights": "ours / tensorly-torch",
-        "seconds": f"{seconds:.1f} / {theirs_seconds:.1f}",
-        "share of parameters": f"{count(ours) / count(model):.0%} / {count(theirs) / count(model):.0%}",
-        "outputs moved": f"{moved:.0%} / {their_move:.0%}",
+        reference = outputs(model(x))
+    theirs_seconds, theirs = cpu_seconds(lambda: by_tensorly(copy.deepcopy(model)))
+    seconds, (ours, _) = cpu_seconds(lambda: truncate(model, parameters=0.5))
+    found = {
+        "truncation, random weights": case.name,
+        "seconds": f"{seconds:.1f}",
+        "share of parameters": f"{count(ours) / count(model):.0%}",
+        "outputs moved": f"{moved(ours, x, reference):.0%}",
     }
+    if theirs is None:
+        return found | {"tensorly-torch": "no: every convolution has groups, or one pixel"}
+    return found | {
+        "tensorly-torch": f"{theirs_seconds:.1f} s, {count(theirs) / count(model):.0%}, "
+        f"{moved(theirs, x, reference):.0%} moved"
+    }
+
+
+def moved(model: nn.Module, x: Tensor, reference: Tensor) -> float:
+    """By how much outputs differ from those of reference."""
+    with torch.no_grad():
+        return gap(outputs(model(x)), reference)
+
+
+def by_tensorly(model: nn.Module) -> nn.Module | None:
+    """The model with Tucker's form of each convolution that tensorly-torch can write so; None if there is none."""
+    tltorch: Any = importlib.import_module("tltorch")
+    places = [
+        (name, layer)
+        for name, layer in model.named_modules()
+        if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1) and layer.in_channels > 3 and layer.groups == 1
+    ]
+    for name, layer in places:
+        path, _, last = name.rpartition(".")
+        factored = tltorch.FactorizedConv.from_conv(
+            layer, rank=0.5, factorization="tucker", implementation="factorized", decompose_weights=True
+        )
+        setattr(model.get_submodule(path), last, factored)
+    return model.eval() if places else None
 
 
 def table(rows: list[dict[str, str]]) -> str:
@@ -229,8 +248,8 @@ asked to stay within 256 MB (`memory=2**28`, the default), and does not try to u
 exact kernel could beat torch.func, had it nothing to do but multiply the layers' Jacobians by the cheaper of two routes.
 The bar is one; for convolutional networks three, or 70 % of the bound where that is less. Gap is the relative distance
 from torch.func's kernel, the median over inputs (rounding may move a unit of one input across the kink of its
-activation). "No" is what a tool says to a model that it does not know; those that take far longer are asked for 16 inputs
-and a hundred thousand parameters at most. Models without a line were not run.
+activation). "No" is what a tool says to a model that it does not know, with the reason below the table; those that take
+far longer than the others are asked for few inputs, once.
 
 """
 
@@ -245,14 +264,32 @@ def main() -> None:
     warnings.simplefilter("ignore")
     known = {case.name: case for case in cases()}
     rows: list[dict[str, str]] = []
+    reasons: Reasons = {}
+    rest = on_gpu(asked.out)
     for name in asked.names or known:
-        more = kernel_rows(known[name])
+        more = kernel_rows(known[name], reasons)
         rows += more
         print(*more, sep="\n", flush=True)
-        asked.out.write_text(HEAD + table(rows), encoding="utf-8")
-    cut = truncation_row()
-    print(cut)
-    asked.out.write_text(HEAD + table(rows) + "\n" + table([cut]), encoding="utf-8")
+        asked.out.write_text(HEAD + table(rows) + said(reasons) + rest, encoding="utf-8")
+    cut = [truncation_row(known[name]) for name in asked.names or known if any(part in name for part in CONVOLUTIONAL)]
+    print(*cut, sep="\n")
+    asked.out.write_text(HEAD + table(rows) + said(reasons) + (table(cut) if cut else "") + rest, encoding="utf-8")
+
+
+def on_gpu(page: Path) -> str:
+    """What the page says of a GPU, which is measured elsewhere (`benchmarks.device`) and stays as it is."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    return "\n" + text[text.index(GPU) :] if GPU in text else ""
+
+
+def said(reasons: Reasons) -> str:
+    """Why tools did not take models."""
+    lines = [
+        f"- {tool}, of {', '.join(sorted(models))}: {reason.replace('|', '/').rstrip('.')}."
+        for tool, each in sorted(reasons.items())
+        for reason, models in each.items()
+    ]
+    return "\n" + "\n".join(lines) + "\n\n" if lines else "\n"
 
 
 if __name__ == "__main__":
