@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 
 def crossing(times: ArrayLike, curve: ArrayLike, level: float) -> float:
@@ -43,6 +42,8 @@ def median_interval(values: ArrayLike) -> tuple[float, float]:
 
     Each value is below the median with probability ½, so that how many are follows a binomial law (order statistics).
     """
+    from scipy.stats import binom  # takes half a second
+
     ordered = np.sort(np.asarray(values, float))
     below = int(binom.ppf(0.025, ordered.size, 0.5))  # values left out on either side, one less
     return float(ordered[max(below - 1, 0)]), float(ordered[min(ordered.size - below, ordered.size - 1)])
