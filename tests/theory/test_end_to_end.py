@@ -268,7 +268,7 @@ def test_times():
         (lambda: field(np.ones(3), np.ones(3), 2), "W must be a matrix"),
         (lambda: field(np.ones((2, 2)), np.ones((2, 3)), 2), r"grad must be of shape \(2, 2\); got \(2, 3\)"),
         (lambda: field(np.full((2, 2), np.nan), np.ones((2, 2)), 2), "W must be finite"),
-        (lambda: field(np.ones((2, 2)), np.ones((2, 2)), 0), "depth must be a whole number of at least 1 and at most 10000; got 0"),
+        (lambda: field(np.ones((2, 2)), np.ones((2, 2)), 0), "depth must be a whole number of at least 1"),
         (lambda: field(np.ones((2, 2)), np.ones((2, 2)), 2.5), "depth must be a whole number"),
         (lambda: field_symmetric(np.ones((2, 3)), np.ones((2, 3))), "Ws must be square"),
         (lambda: field_one_output(np.ones(2), np.ones(3), 2), r"grad must be of the shape \(2,\) of w; got \(3,\)"),

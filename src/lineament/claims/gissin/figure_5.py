@@ -13,6 +13,7 @@ from ..sizes import sizes
 from .quadratic import VALUES, Descents, Settings, descend
 from .readings import crossing, median_interval, overlaps
 
+DRAWN = 400  # records of a run; all of them would be thousands
 RECOVERED = 0.01  # of ‖W*ᵀW*‖²; the least value has 4.4 % of it, as in Figure 4
 
 QUICK = Settings(inputs=12, examples=(1120, 70), repeats=10, steps=60_000)
@@ -200,8 +201,9 @@ def _figure(runs: dict[tuple[int, bool], Descents], settings: Settings, further:
         for n in settings.examples:
             run = runs[n, bias]
             last = int(np.argmax(np.all(run.top[0] == run.top[0, -1], axis=1))) + 1
-            time = run.time[:last]
-            marks = [fig.measured(time, run.top[0, :last, i], f"σ{'₁₂₃₄₅'[i]}", i) for i in range(5)]
+            drawn = np.unique(np.linspace(0, last - 1, DRAWN).astype(int))
+            time = run.time[drawn]
+            marks = [fig.measured(time, run.top[0, drawn, i], f"σ{'₁₂₃₄₅'[i]}", i) for i in range(5)]
             if n == settings.examples[0]:
                 marks += [fig.theory(time, curve, "coupled modes") for curve in _forecast(time, settings, bias).T]
             else:
