@@ -134,7 +134,7 @@ def test_numbers_are_explained_and_own_networks_are_taken():
         ({"width": 0}, "width must be"),
         ({"test_share": 1.0}, "test_share must be"),
         ({"optimiser": "adam"}, "optimiser must be one of"),
-        ({"network": "cnn"}, "network must be a function"),
+        ({"network": "cnn"}, "network must be one of .* or a function"),
         ({"batch_size": 1000}, "batch_size must be"),
     ],
 )
