@@ -67,7 +67,7 @@ def between(X: Array, Y: Array | None = None) -> Angles:
     a, b = (np.linalg.norm(rows, axis=1) for rows in (A, B))
     U, V = A / np.where(a > 0, a, 1.0)[:, None], B / np.where(b > 0, b, 1.0)[:, None]
     cosine = U @ V.T
-    half_sin, half_cos = np.empty((2, *cosine.shape))
+    half_sin, half_cos = np.empty(cosine.shape), np.empty(cosine.shape)
     near = np.zeros(cosine.shape, bool)
     for begin in range(0, len(A), SIDE):
         part = slice(begin, begin + SIDE), slice(None if Y is not None else begin + SIDE)
