@@ -30,3 +30,38 @@ def test_what_comes_after_the_stop_is_not_read():
     assert reading.overshoot[0] == pytest.approx(1.0)
     assert reading.fourth[0] == pytest.approx(0.125)
     assert reading.error[0] == pytest.approx(0.3)
+
+
+def _ends(errors, late=0):
+    done = np.arange(len(errors)) >= late
+    return figure_5.Ends(np.asarray(errors), done)
+
+
+def _recovery(middle):
+    """The check of the error on the small set; fifth values are told apart clearly."""
+    small = figure_5.QUICK.training.examples[1]
+    fifth = {True: np.array([0.01, 0.02, 0.01]), False: np.array([0.1, 0.11, 0.12])}
+    stopped = {
+        (small, bias): figure_5.Reading(*(np.zeros(3),) * 2, fifth[bias], *(np.zeros(3),) * 2) for bias in fifth
+    }
+    return figure_5._low_rank(stopped, middle, figure_5.QUICK.training)[1]
+
+
+def test_a_median_that_is_not_told_from_the_bar_is_void_and_more_runs_tell_it():
+    few = np.geomspace(1e-3, 5e-2, 24)
+    assert "not told from the bar" in _recovery(_ends(few)).void
+    many = _ends(np.repeat(np.r_[few[:16], few[16:] / 2], 8))
+    assert many.interval[0] < np.median(many.error) < many.interval[1] < 0.01
+    assert _recovery(many).passed
+    assert not _recovery(many).void
+
+
+def test_runs_that_did_not_end_make_recovery_void():
+    assert "12 of 24 runs" in _recovery(_ends(np.full(24, 1e-3), late=12)).void
+    assert not _recovery(_ends(np.full(24, 1e-3), late=11)).void
+
+
+def test_the_ends_of_groups_are_those_of_all_their_runs():
+    ends = figure_5.Ends.of(run(50), run(35), run(20))
+    assert ends.error.tolist() == [0.0, 0.0, 0.0]
+    assert ends.done.all()
