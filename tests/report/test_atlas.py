@@ -14,8 +14,9 @@ from lineament.evidence import Check, Verdict
 from lineament.evidence.figure import Figure
 from lineament.execution import store
 from lineament.execution.campaign import Failure
+from lineament.execution.pooled import pooled
 from lineament.execution.reproduce import reproduce
-from lineament.report import atlas, drawings, entries, site, style
+from lineament.report import atlas, drawings, entries, seeds, site, style
 
 pytest_plugins = ["report.faked"]
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -335,6 +336,27 @@ def test_seeds_are_one_piece_of_evidence_and_the_newest_run_of_a_seed_stands(rec
 def test_one_seed_is_said_to_be_one(pages):
     assert "Quick: ✓ holds one seed only" in pages["gissin-a.html"].text
     assert "✓ holds one seed" in pages["index.html"].text
+
+
+def test_few_seeds_have_a_reason(records):
+    def of(count, seconds, device="gpu: NVIDIA H200"):
+        runs = [
+            dataclasses.replace(records[0], seed=seed, seconds=seconds, environment={"device": device})
+            for seed in range(count)
+        ]
+        return seeds.few(pooled(runs))
+
+    assert of(1, 540.0) == "One seed only, since one takes 9 min on one NVIDIA H200."
+    assert of(2, 181.0, "cpu: cpu") == "Two seeds only, since one takes 3 min on a CPU."
+    assert of(2, 179.0) == "Two seeds so far; one takes 3 min on one NVIDIA H200."
+    assert of(1, 20.0, "") == "One seed so far; one takes 20 s."
+    assert of(3, 540.0) == ""
+
+
+def test_a_page_says_why_there_is_one_seed(records, tmp_path):
+    long = dataclasses.replace(records[0], seconds=1200.0, environment={"device": "cpu: cpu"})
+    atlas.write(tmp_path, [long], registry.all_claims())
+    assert "One seed only, since one takes 20 min on a CPU." in Page(tmp_path / f"{long.id}.html").text
 
 
 def test_the_verdict_at_half_and_twice_the_bar(pages, records):

@@ -11,7 +11,7 @@ from lineament.core.versions import version
 from lineament.evidence import Check
 from lineament.execution.fingerprint import package
 
-from . import prose, style
+from . import prose, seeds, style
 from .entries import BADGES
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def templates() -> "Environment":
         blocks=prose.blocks,
         number=value_text,
         duration=prose.duration,
+        device=seeds.device,
+        few=seeds.few,
     )
     return site
 
