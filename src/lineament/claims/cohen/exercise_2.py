@@ -19,13 +19,14 @@ from .networks import LOSSES, gradient_of, random_problem
 
 
 class Settings(NamedTuple):
-    """What is run at each size: pairs of a loss and the number of columns of W."""
+    """What is run at each size: pairs of a loss and the number of columns of W; accuracy of the flow, of the equation."""
 
     cases: tuple[tuple[str, int], ...]
     starts: int
     dimension: int = 4
     until: float = 2.0
     rtol: float = 1e-10
+    equation_rtol: float = 1e-13
 
 
 class _Symmetric(AbstractModel):
@@ -52,7 +53,9 @@ class _Symmetric(AbstractModel):
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """The equation for W_s = WWᵀ alone, in NumPy, against gradient flow of W, on losses with unsymmetric gradients.
 
-    W has fewer, as many, or more columns than rows; the gap is relative to ‖W_s‖ at each time.
+    W has fewer, as many, or more columns than rows; the gap is relative to ‖W_s‖ at each time. The flow keeps the rank
+    of W_s by its form, the equation does not: an error of its solver that raises the rank grows like what is learnt, by
+    up to five orders of magnitude here, so that it is solved more accurately by three.
     """
     rng, d = generator(key), settings.dimension
     times = np.linspace(0, settings.until, 41)
@@ -64,7 +67,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         run = train.flow(_Symmetric(d, width), problem, ensembles.Ensemble(jnp.asarray(starts)), times=times,
                          record=("end_to_end",), rtol=settings.rtol, tolerance=0.0)  # fmt: skip
         gradient, measured = gradient_of(problem), run.end_to_end.values
-        forecast = np.stack([end_to_end.trajectory_symmetric(times, W @ W.T, gradient) for W in starts])
+        rtol = settings.equation_rtol
+        forecast = np.stack(
+            [end_to_end.trajectory_symmetric(times, W @ W.T, gradient, rtol=rtol, atol=1e-4 * rtol) for W in starts]
+        )
         gap = np.linalg.norm(measured - forecast, axis=(2, 3)) / np.linalg.norm(measured, axis=(2, 3))
         gaps[f"{name}, {d}×{width}"] = float(gap.max())
         G = gradient(measured[0, 0])
@@ -72,7 +78,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         panels.append(_panel(times, measured[0], forecast[0], f"{name}, W of {d}×{width}"))
     return Evidence(
         checks=[at_most("worst relative gap between equation and flow of W", max(gaps.values()), 1e-6,
-                        "both solvers' accuracy 1e-10, times 10,000 for what adds up")],
+                        "accuracy of the flow's solver, 1e-10, times 10,000 for what adds up")],
         numbers={f"gap, {case}": gap for case, gap in gaps.items()}
         | {"least skew part of ∇ℓ at the start": float(min(skew))},
         protocol={
