@@ -22,7 +22,7 @@ CONSERVED = train.Record(
 
 
 class Settings(NamedTuple):
-    """What is run at each size."""
+    """What is run at each size; `step_sizes` are halved together until the coarsest does not diverge."""
 
     widths: tuple[int, ...]
     members: int
@@ -37,7 +37,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
     Drift is the Frobenius norm of the change of all conserved matrices together, relative to the largest squared layer
     norm. Descent runs for a fixed time with ever smaller steps; the drift at its end must fall as η¹ over the finer half
-    of the step sizes, where the rate has set in for the steepest loss too.
+    of the step sizes, well below those at which descent diverges. Where some network diverges at the coarsest, all are
+    halved: a rate sets in at steps that are small against the curvature, which differs from draw to draw.
     """
     rng, widths = generator(key), settings.widths
     model = models.DeepLinear(widths)
@@ -51,9 +52,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         flows[name] = drift.max()
         marks.append(fig.measured(run.time, np.maximum(drift.max(axis=0), 1e-17), name, group))
         descents[name] = _drift_of_descent(model, problem, start, settings)
-    etas = np.array(settings.step_sizes)
-    fine = slice(len(etas) // 2, None)
-    slopes = {name: slope(etas[fine], ends[fine])[0] for name, ends in descents.items()}
+    fine = slice(len(settings.step_sizes) // 2, None)
+    slopes = {name: slope(etas[fine], ends[fine])[0] for name, (etas, ends) in descents.items()}
     rate = "theory: slope 1 ± 10 %"
     return Evidence(
         checks=[
@@ -63,14 +63,15 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             within("largest slope of the drift of descent in η", max(slopes.values()), 0.9, 1.1, rate),
         ],
         numbers={f"slope, {name}": value for name, value in slopes.items()}
-        | {f"drift of flow, {name}": float(value) for name, value in flows.items()},
+        | {f"drift of flow, {name}": float(value) for name, value in flows.items()}
+        | {f"coarsest step size, {name}": float(of.step_sizes[0]) for name, of in descents.items()},
         protocol={
             "loss": "square, ℓ4, cross-entropy, matrix completion and sensing, on random data",
             "network": f"widths {widths}",
             "start": f"{settings.members} with unbalanced layers, every layer with a variance of its own",
             "training": f"gradient flow until t = {settings.time:g}; gradient descent beside it",
         },
-        figure=_figure(marks, etas, descents),
+        figure=_figure(marks, descents),
     )  # fmt: skip
 
 
@@ -80,21 +81,35 @@ def _drift(run: Any) -> np.ndarray:
     return np.linalg.norm(moved, axis=-1) / run.weight.values
 
 
-def _drift_of_descent(model: models.DeepLinear, problem: Any, start: Any, settings: Settings) -> np.ndarray:
+class Descents(NamedTuple):
     """The worst drift at the end of gradient descent, for each step size."""
-    ends = []
-    for step_size in settings.step_sizes:
+
+    step_sizes: np.ndarray
+    ends: np.ndarray
+
+
+def _drift_of_descent(model: models.DeepLinear, problem: Any, start: Any, settings: Settings) -> Descents:
+    """Descent at the step sizes of the settings, or at their halves, quarters, … where the coarsest diverges."""
+    ends, factor = [], 1.0
+    while len(ends) < len(settings.step_sizes):
+        step_size = factor * settings.step_sizes[len(ends)]
         steps = round(settings.time / step_size)
         run = train.descend(model, problem, start, step_size=step_size, steps=steps, at=[0, steps],
-                            record=(CONSERVED, WEIGHT))  # fmt: skip
-        ends.append(_drift(run)[:, -1].max())
-    return np.array(ends)
+                            record=(CONSERVED, WEIGHT), on_divergence="raise" if ends else "keep")  # fmt: skip
+        end = _drift(run)[:, -1].max()
+        if np.isfinite(end):
+            ends.append(end)
+        else:
+            factor /= 2
+    return Descents(factor * np.array(settings.step_sizes), np.array(ends))
 
 
-def _figure(flow_marks: list[fig.Mark], etas: np.ndarray, descents: dict[str, np.ndarray]) -> fig.Figure:
-    points = [fig.points(etas, ends, name, group) for group, (name, ends) in enumerate(descents.items())]
-    top = max(ends[0] for ends in descents.values())
-    guide = fig.reference(etas, 2 * top * etas / etas[0], "slope 1")
+def _figure(flow_marks: list[fig.Mark], descents: dict[str, Descents]) -> fig.Figure:
+    points = [fig.points(*of, name, group) for group, (name, of) in enumerate(descents.items())]
+    # A line of slope 1 above all points of the finest steps.
+    etas = np.unique(np.concatenate([of.step_sizes for of in descents.values()]))[::-1]
+    top = 2 * max(float(of.ends[-1] / of.step_sizes[-1]) for of in descents.values())
+    guide = fig.reference(etas, top * etas, "slope 1")
     bar = fig.reference(flow_marks[0].x[[0, -1]], [1e-6, 1e-6], "bar")  # type: ignore[index]
     return fig.Figure(
         (
