@@ -54,6 +54,15 @@ def _unchecked_where_refused(request: pytest.FixtureRequest) -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", False)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _room_for_compiled_programs() -> Iterator[None]:
+    """Thousands of tests in one process compile more than a process may hold."""
+    yield
+    from lineament.execution import mappings
+
+    mappings.relieve()
+
+
 @pytest.fixture(scope="session")
 def browser():
     """The system's Chromium, one for the session: two drivers in one process get in each other's way."""

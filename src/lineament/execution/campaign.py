@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import engines, worker
+from . import engines, mappings, worker
 
 if TYPE_CHECKING:
     from lineament.claims import Claim, Size
@@ -61,6 +61,7 @@ class Job:
     def run(self) -> "Stored | Failure":
         """Run the claim and store what it found; an error becomes a `Failure` that names its place."""
         worker.prepare(short=self.size == "quick")
+        mappings.relieve()
         from . import store
         from .reproduce import reproduce
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import mappings
+
 if TYPE_CHECKING:
     from .grid import Point
     from .parts import Row
@@ -66,6 +68,7 @@ def run(task: Task) -> Report:
     """Run the points of a task and store them. An error of the experiment is a row; one of the store ends the task."""
     from .shelf import Shelf, StoreError
 
+    mappings.relieve()
     begun = time.perf_counter()
     report = Report()
     try:
