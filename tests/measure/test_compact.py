@@ -106,6 +106,12 @@ def test_a_bend_is_seen_about_a_far_centre():
         cr.compact(lambda X: X - 5 + 1e-4 * (X - 5) ** 2, 4, components, dtype=float)
 
 
+def test_a_map_of_zeros_is_affine():
+    found = cr.compact(lambda X: 0 * X, 3, dtype=float)
+    assert not found.weights.any()
+    assert not found.offset.any()
+
+
 def test_single_precision():
     net, params = conv()
     params = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), params)
