@@ -1,0 +1,90 @@
+"""Small parts of a linearised forecast, each against its definition."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from lineament.linearisation import batches, error_bar, learnt, losses, safe
+
+RNG = np.random.default_rng(0)
+
+
+def test_losses_slopes_and_accuracies_by_their_formulas():
+    f, y = RNG.normal(size=(4, 5, 3)), np.eye(3)[RNG.integers(3, size=5)]
+    square = [[sum((f[s, i, a] - y[i, a]) ** 2 for a in range(3)) / 2 for i in range(5)] for s in range(4)]
+    entropy = [[-np.log(softmax(f[s, i])[np.argmax(y[i])]) for i in range(5)] for s in range(4)]
+    for loss, naive in (("square", square), ("cross-entropy", entropy)):
+        np.testing.assert_allclose(losses.each(loss, f, y), naive, rtol=1e-12)
+        np.testing.assert_allclose(losses.mean(loss, f, y), np.mean(naive, axis=1), rtol=1e-12)
+        moved = f.copy()
+        moved[2, 1, 0] += 1e-6
+        slope = (losses.each(loss, moved, y)[2, 1] - losses.each(loss, f, y)[2, 1]) / 1e-6
+        np.testing.assert_allclose(losses.slope(loss, f, y)[2, 1, 0], slope, atol=1e-5)
+    right = [[np.argmax(f[s, i]) == np.argmax(y[i]) for i in range(5)] for s in range(4)]
+    np.testing.assert_allclose(losses.accuracy(f, y), np.mean(right, axis=1))
+
+
+@pytest.mark.parametrize(("n", "size", "steps"), [(7, 3, 5), (6, 3, 4), (4, 4, 3), (5, 1, 11), (5, 2, 1)])
+def test_batches_take_every_example_once_an_epoch_and_leave_the_odd_rest_out(n, size, steps):
+    drawn = batches.draw(n, size, steps, seed=3)
+    assert drawn.shape == (steps, 8, size)
+    each = n // size
+    for run in range(8):
+        for begin in range(0, steps, each):
+            epoch = drawn[begin : begin + each, run].ravel()
+            assert len(set(epoch.tolist())) == len(epoch)
+            assert set(epoch.tolist()) <= set(range(n))
+    assert len({drawn[:, run].tobytes() for run in range(8)}) > 1 or n == size
+    np.testing.assert_array_equal(batches.draw(n, size, steps, seed=3), drawn)
+
+
+def test_a_departure_is_the_larger_of_two_shares():
+    loss, forecast = np.array([1.1, 2.0, 3.0, np.nan, 0.0]), np.array([1.0, 2.0, 4.0, 1.0, 0.0])
+    nothing = np.zeros(0)
+    np.testing.assert_allclose(safe.departure(loss, forecast, nothing, nothing), [0.1, 0, 0.25, np.inf, np.inf])
+    test, test_forecast = np.array([1.0, 1.0, 9.0, 1.0, 1.0]), np.array([1.0, 2.0, 10.0, 1.0, 1.0])
+    np.testing.assert_allclose(safe.departure(loss, forecast, test, test_forecast), [0.1, 0.5, 0.25, np.inf, np.inf])
+
+
+def test_the_first_departure_at_its_edges():
+    steps = np.array([0, 4, 16])
+    assert safe.first_departure(steps, np.array([0.2, 0.3, 0.4]), 0.1) == 0
+    assert safe.first_departure(steps, np.array([0.0, 0.1, 0.1]), 0.1) == np.inf, "it must be exceeded"
+    assert safe.first_departure(steps, np.array([0.0, 0.1, 0.3]), 0.1) == pytest.approx(4)
+    assert safe.first_departure(steps, np.array([0.0, 0.1, 0.3]), 0.2) == pytest.approx(8)
+    assert safe.first_departure(steps, np.array([0.0, 0.2, 0.3]), 0.1) == pytest.approx(2), "steps begin at 1"
+    assert safe.first_departure(steps, np.array([np.inf, 0.2, 0.3]), 0.1) == 0
+    assert safe.first_departure(steps, np.array([0.0, 0.05, np.inf]), 0.1) == 4
+
+
+def test_what_the_curvature_holds_back_is_the_second_derivative():
+    f, u = RNG.normal(size=(2, 4, 3))
+    np.testing.assert_array_equal(safe._held("square", f, u), u)
+    for i in range(4):
+        p = softmax(f[i])
+        np.testing.assert_allclose(safe._held("cross-entropy", f, u)[i], (np.diag(p) - np.outer(p, p)) @ u[i])
+
+
+def test_a_loss_that_is_forecast_to_vanish_is_no_departure():
+    looks = np.array([1, 10])
+    ratio = error_bar.ratio_at(np.array([5, 10, 20]), looks, np.array([1.0, 0.5]), np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(ratio, 1)
+    less = error_bar.ratio_at(np.array([3, 10, 20, 30]), looks, np.array([1.0, 0.5]), np.array([1.0, 1.0]))
+    share = (np.log(4) - np.log(2)) / (np.log(11) - np.log(2))
+    np.testing.assert_allclose(less, [1 - 0.5 * share, 0.5, 0.25, 0.125])
+    below = error_bar.ratio_at(np.array([20]), looks, np.array([1.0, -1.0]), np.array([1.0, 1.0]))
+    np.testing.assert_array_equal(below, 0)
+
+
+def test_a_number_is_right_within_half_of_the_typical_error_at_the_start():
+    y = np.zeros((2, 2))
+    outputs = np.array([[[3.0, 4.0], [0.0, 5.0]], [[0.0, 2.5], [0.0, 2.51]], [[1.5, 2.0], [np.inf, 0.0]]])
+    np.testing.assert_array_equal(learnt.right(outputs, y, False), [[False, False], [True, False], [True, False]])
+    classes = learnt.right(np.array([[[1.0, 2.0], [2.0, 1.0]]]), np.array([[0.0, 1.0], [0.0, 1.0]]), True)
+    np.testing.assert_array_equal(classes, [[True, False]])
+
+
+def test_learnt_from_the_first_step_after_which_all_answers_are_right():
+    at = np.array([0, 2, 7, 9])
+    is_right = np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [1, 1, 1, 0, 1], [1, 1, 1, 1, 0]], dtype=bool)
+    np.testing.assert_array_equal(learnt.learnt_at(at, is_right), [0, 7, 2, 9, np.inf])
