@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineament.forecasting import held_out, moments, premises, records, stability, task
+from lineament.forecasting import compare, forecast, held_out, moments, premises, records, stability, task
 from lineament.forecasting import stopping as stop
 from lineament.forecasting.components import BEGUN, DONE, _largest, phases_of
 from lineament.forecasting.result import Component
@@ -275,3 +275,33 @@ def test_where_no_feature_stands_out_the_largest_variance_decides():
     for tilt in (0.0, 3.0):
         dense = np.diag(np.exp(tilt) * d) + np.exp(-tilt) * np.outer(np.sqrt(d) * w, np.sqrt(d) * w)
         assert stability._one_output(w, d, 2, tilt) == pytest.approx(np.linalg.eigvalsh(dense)[-1], rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Measured maps
+
+
+def test_measured_maps_are_read_in_modes_of_the_target():
+    """Whitened: shares uᵢᵀWvᵢ/sᵢ, half the squared distance left, and what of it lies outside the modes."""
+    X = RNG.normal(size=(60, 3))
+    made = forecast(X, X @ RNG.normal(size=(3, 2)) + 0.1 * RNG.normal(size=(60, 2)), depth=2, whiten=True)
+    maps = RNG.normal(size=(4, 2, 3))
+    share, spill, left = compare._read(made, maps)
+    U, s, Vt = np.linalg.svd(made.target, full_matrices=False)
+    for t, W in enumerate(maps):
+        inside = np.array([U[:, i] @ W @ Vt[i] for i in range(2)])
+        np.testing.assert_allclose(share[t], inside / s, rtol=1e-10)
+        np.testing.assert_allclose(left[t], 0.5 * np.linalg.norm(W - made.target) ** 2, rtol=1e-12)
+        outside = W - (U * inside) @ Vt
+        np.testing.assert_allclose(spill[t], np.sum((W - made.target) ** 2) - np.sum((inside - s) ** 2), rtol=1e-10)
+        assert spill[t] == pytest.approx(np.linalg.norm(outside) ** 2, rel=1e-9)
+
+
+def test_the_worst_gap_is_none_where_there_is_nothing_to_compare():
+    assert compare._worst(np.zeros(0)) == 0
+    assert compare._worst(np.array([0.5, -2.0])) == 2
+    assert np.isnan(compare._worst(np.array([0.5, np.nan])))
+    looked = compare._looked_at(1000)
+    assert (looked[0], looked[1], looked[-1]) == (0, 1, 1000)
+    assert (np.diff(looked) > 0).all()
+    assert np.diff(looked).max() <= 1 + 1000 / (compare.RECORDS // 2)
