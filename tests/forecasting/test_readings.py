@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineament.forecasting import compare, forecast, held_out, moments, premises, records, stability, task
+from lineament.forecasting import compare, forecast, held_out, moments, paths, premises, records, stability, task
 from lineament.forecasting import stopping as stop
 from lineament.forecasting.components import BEGUN, DONE, _largest, phases_of
 from lineament.forecasting.result import Component
@@ -305,3 +305,65 @@ def test_the_worst_gap_is_none_where_there_is_nothing_to_compare():
     assert (looked[0], looked[1], looked[-1]) == (0, 1, 1000)
     assert (np.diff(looked) > 0).all()
     assert np.diff(looked).max() <= 1 + 1000 / (compare.RECORDS // 2)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Paths in other units
+
+LIMITS = {"until": None, "enough": 0.999, "longest": 1e30}
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_faster_inputs_are_the_same_path_on_a_faster_clock(unit):
+    W0, target, d = 0.01 * RNG.normal(size=(2, 3)), RNG.normal(size=(2, 3)), np.array([2.0, 1.0, 0.3])
+    follow = {"one layer": paths.one_layer, "deep": lambda *given, **limits: paths.deep(*given, 2, **limits)}
+    for path in follow.values():
+        plain, other = path(W0, target, d, **LIMITS), path(W0, target, unit * d, **LIMITS)
+        np.testing.assert_allclose(other.time, plain.time / unit, rtol=1e-5)
+        np.testing.assert_allclose(other.share, plain.share, atol=1e-5)
+        np.testing.assert_allclose(other.left, unit * plain.left, rtol=1e-4, atol=1e-9 * unit)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+def test_stronger_modes_are_the_same_path_on_a_faster_clock(unit, depth):
+    strengths = np.array([2.0, 1.0, 0.5])
+    plain = paths.whitened(1e-3, strengths, depth, **LIMITS)
+    other = paths.whitened(1e-3 * unit, strengths * unit, depth, **LIMITS)
+    np.testing.assert_allclose(other.time, plain.time / unit ** (2 - 2 / depth), rtol=1e-5)
+    np.testing.assert_allclose(other.share, plain.share, atol=1e-5)
+    assert plain.left[-1] <= 1e-3 * plain.left[0] * (1 + 1e-5)
+    assert (plain.share[-1] >= 0.9 * (1 - 1e-9)).all()
+    np.testing.assert_allclose(plain.left, 0.5 * np.sum((strengths * (1 - plain.share)) ** 2, axis=1), rtol=1e-6)
+
+
+def test_the_first_passage_lies_on_a_straight_line_between_records():
+    time = np.array([0.0, 1.0, 3.0, 4.0])
+    share = np.array([[0.0, 0.7, 0.1, 0.0], [0.2, 0.8, 0.6, 0.1], [0.6, 0.4, 0.3, 0.2], [1.0, 0.9, 0.9, 0.49]])
+    path = paths.Progress(time, share, np.zeros(4), np.zeros(4))
+    np.testing.assert_allclose(paths.first_passage(path, 0.5), [1 + 2 * 0.3 / 0.4, 0.0, 0.8, np.inf])
+    np.testing.assert_allclose(paths.first_passage(path, 0.6), [3.0, 0.0, 1.0, np.inf])
+
+
+def test_shares_of_a_component_without_a_target_are_none():
+    W, d = RNG.normal(size=(4, 2, 3)), np.array([2.0, 1.0, 0.5])
+    target = np.array([[1.0, 0.0, -0.5], [2.0, 0.0, 0.0]])
+    share, spill, left = paths.shares(W, target, d)
+    for t in range(4):
+        naive = [W[t, :, j] @ target[:, j] / (target[:, j] @ target[:, j]) if j != 1 else 0.0 for j in range(3)]
+        np.testing.assert_allclose(share[t], naive, rtol=1e-12)
+        beside = [np.sum((W[t, :, j] - naive[j] * target[:, j]) ** 2) for j in range(3)]
+        np.testing.assert_allclose(spill[t], np.dot(beside, d), rtol=1e-12)
+        np.testing.assert_allclose(left[t], 0.5 * np.trace((W[t] - target) @ np.diag(d) @ (W[t] - target).T))
+
+
+def test_a_path_that_is_never_enough_ends_at_the_longest_time():
+    W0, target, d = np.zeros((1, 1)), np.ones((1, 1)), np.ones(1)
+    for longest in (0.5, 2.0):
+        path = paths.one_layer(W0, target, d, until=None, enough=0.999, longest=longest)
+        assert path.time[-1] == pytest.approx(longest)
+    enough = paths.one_layer(W0, target, d, **LIMITS)
+    assert enough.time[-1] == pytest.approx(np.log(1000) / 2, rel=1e-5), "e^{−2t} is a thousandth"
+    little = paths.one_layer(W0, target, d, until=None, enough=0.1, longest=1e9)
+    assert little.time[-1] == pytest.approx(1.001 * np.log(10), rel=1e-9), "nine tenths of what matters are learnt"
+    assert paths.one_layer(W0, target, d, until=3.0, enough=0.999, longest=1e9).time[-1] == pytest.approx(3.0)
