@@ -12,7 +12,7 @@ from lineament.forecasting import compare, forecast, held_out, moments, paths, p
 from lineament.forecasting import stopping as stop
 from lineament.forecasting.components import BEGUN, DONE, _largest, phases_of
 from lineament.forecasting.result import Component
-from lineament.theory import assumptions, certificates, layers, phases
+from lineament.theory import assumptions, certificates, layers, modes, phases, units
 
 RNG = np.random.default_rng(0)
 
@@ -176,9 +176,9 @@ def test_modes_that_are_rounding_are_none_at_any_scale():
     U, _ = np.linalg.qr(RNG.normal(size=(40, 3)))
     V, _ = np.linalg.qr(RNG.normal(size=(5, 3)))
     for scale in (1e-30, 1.0, 1e30):
-        modes = task.Modes(U, scale * np.array([2.0, 1.0, 1e-15]), V.T)
-        np.testing.assert_array_equal(task.strengths(modes), scale * np.array([2.0, 1.0]))
-        np.testing.assert_allclose(task.aligned(modes), U[:, :2] @ V[:, :2].T, atol=1e-15)
+        found = task.Modes(U, scale * np.array([2.0, 1.0, 1e-15]), V.T)
+        np.testing.assert_array_equal(task.strengths(found), scale * np.array([2.0, 1.0]))
+        np.testing.assert_allclose(task.aligned(found), U[:, :2] @ V[:, :2].T, atol=1e-15)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
@@ -335,6 +335,20 @@ def test_stronger_modes_are_the_same_path_on_a_faster_clock(unit, depth):
     assert plain.left[-1] <= 1e-3 * plain.left[0] * (1 + 1e-5)
     assert (plain.share[-1] >= 0.9 * (1 - 1e-9)).all()
     np.testing.assert_allclose(plain.left, 0.5 * np.sum((strengths * (1 - plain.share)) ** 2, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_the_range_ends_just_when_every_mode_that_matters_is_learnt(depth):
+    """Where little is enough: the slowest that explains a hundredth decides, and those above their target do not."""
+    strengths = np.array([2.0, 1.0, 0.25, 0.2])  # shares of what can be learnt: 4, 1, 0.0625 and 0.04 of 5.1
+    path = paths.whitened(1e-3, strengths, depth, until=None, enough=0.1, longest=1e30)
+    each = modes.time_to(0.9 * strengths[:3], strengths[:3], 1e-3, depth) / float(units.clock_rate(depth))
+    slowest = max(each)
+    assert path.time[-1] == pytest.approx(1.001 * float(slowest), rel=1e-6)
+    assert paths.whitened(0.9 * 0.25, strengths, depth, until=None, enough=0.1, longest=1e30).time[-1] <= slowest
+    asked = paths.whitened(1e-3, strengths, depth, until=0.5, enough=0.1, longest=1e30)
+    assert asked.time[-1] == pytest.approx(0.5)
+    assert (asked.time[0], (np.diff(asked.time) > 0).all()) == (0, True)
 
 
 def test_the_first_passage_lies_on_a_straight_line_between_records():

@@ -13,7 +13,6 @@ from lineament.forecasting.forecast import notices
 from lineament.forecasting.paths import Progress
 from lineament.forecasting.result import Component, Phase
 
-
 X = np.random.default_rng(0).normal(size=(60, 3))
 PLAIN = forecast(X, X @ [1.0, 2.0, 3.0] + np.random.default_rng(1).normal(size=60), depth=2)
 
