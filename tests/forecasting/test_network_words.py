@@ -181,8 +181,8 @@ def test_a_comparison_in_words():
     )  # fmt: skip
     assert network_words.comparison(run) == (
         "Trained in 1.3 s: no loss differed from the forecast by more than 10 % in 2\u202f000 steps. At the end the test "
-        "loss was 2.1, forecast 2; 96 % of test rows got the label that was forecast, at the last safe step. The error bar "
-        "held both losses at 50 % of the steps that were looked at."
+        "loss was 2.1, forecast 2; 96 % of test rows got the label that was forecast, at the last safe step. The error "
+        "bar held both losses at 50 % of the steps that were looked at."
     )
     run.departed, run.forecast = 1234.0, forecast()
     told = network_words.comparison(run)

@@ -1,16 +1,20 @@
 """How forecasts are judged against what happened: every bar from both of its sides, on runs made up for it."""
 
 from dataclasses import replace
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import lineament as la
 from lineament.data import tables
-from lineament.forecasting import network_train, scoreboard, scoreboard_curves
+from lineament.forecasting import network_train, regression, scoreboard, scoreboard_curves
 from lineament.forecasting.curve_result import LearningCurve, Step, Trial
 from lineament.linearisation import Band
+
+learning_curves = import_module("lineament.forecasting.learning_curve")  # the package has a function of this name
 
 # ---------------------------------------------------------------------------------------------------------
 # Networks
@@ -271,6 +275,38 @@ def test_what_a_curve_stands_on():
     assert "Theory adds nothing here" in poor.sentences[2]
     with pytest.raises(ValueError, match="method must be one of"):
         made.miss("used")
+
+
+def test_the_points_of_a_curve_and_the_width_of_its_band():
+    """From an eighth of the rows to eight times as many, at 60 points; bands of two levels by the normal law."""
+    X = np.random.default_rng(0).normal(size=(48, 2))
+    y = X[:, 0] + np.random.default_rng(1).normal(size=48)
+    narrow, wide = (la.learning_curve(X, y, level=level) for level in (0.5, 0.9))
+    assert len(narrow.at) == 60
+    np.testing.assert_allclose(narrow.at, np.geomspace(6, 384, 60), rtol=1e-12)
+    assert [step.rows for step in narrow.steps] == [48, 96, 192]
+    ratio = np.log(wide.high / wide.error) / np.log(narrow.high / narrow.error)
+    np.testing.assert_allclose(ratio, stats.norm.ppf(0.95) / stats.norm.ppf(0.75), rtol=1e-9)
+    np.testing.assert_allclose(narrow.high / narrow.error, narrow.error / narrow.low, rtol=1e-12)
+    assert [(trial.used, trial.rows) for trial in narrow.trials] == [(12, 24), (12, 38)] * 8
+    np.testing.assert_array_equal(narrow.subsamples, [6, 9, 12, 17, 24, 34, 41])
+    assert narrow.limit == pytest.approx(narrow.theory[-1], rel=0.5)
+    np.testing.assert_array_equal(la.learning_curve(X, y).error, la.learning_curve(X, y, level=0.8, seed=0).error)
+
+
+def test_how_few_rows_a_curve_can_do_with():
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    tuned, plain = regression.learner_of("linear"), regression.LEAST_SQUARES
+    assert learning_curves._least(X[:40], tuned) == 3
+    with pytest.raises(ValueError, match="X must have at least 40 complete rows"):
+        learning_curves._least(X[:39], tuned)
+    assert learning_curves._least(X, plain) == 30
+    assert learning_curves._least(X[:, :1], plain) == 3
+    with pytest.raises(ValueError, match=r"at least 3 complete rows for each column.*got 59 rows and 20 columns"):
+        learning_curves._least(X[:59], plain)
+    sizes, errors = learning_curves._subsamples(X, X[:, :1], tuned, 10, np.random.default_rng(0))
+    np.testing.assert_array_equal(sizes, [10, 11, 15, 21, 30, 42, 51])
+    assert len(errors) == 7
 
 
 def test_what_a_linear_network_cannot_be_given_is_refused():
