@@ -144,3 +144,11 @@ def test_forms_and_tensors_written_out():
     )
     with pytest.raises(ValueError, match="2, 4, 8, … axes"):
         models.TreeTensor((2, 2, 2), 3)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_models_hold_no_arrays(name):
+    """All that they hold is static, so that a model is a constant of a compiled program."""
+    model = LAYOUTS[name][0]
+    assert jax.tree.leaves(model) == []
+    assert hash(model) == hash(model)

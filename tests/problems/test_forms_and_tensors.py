@@ -214,3 +214,24 @@ def test_the_cross_covariance_and_its_modes():
     assert moments_alone.optimum().loss == 0
     with pytest.raises(ValueError, match="problem must have examples"):
         moments_alone.take(jnp.arange(2))
+
+
+X, LABELS = RNG.normal(size=(6, 3)), np.array([0, 1, 2, 0, 1, 2])
+ALL = {
+    "regression": (la.problems.regression(X, X), 6), "moments": (la.problems.whitened(np.eye(2)), None),
+    "lp": (la.problems.lp_regression(X, X), 6), "logistic": (la.problems.logistic(X, np.ones(6)), 6),
+    "cross-entropy": (la.problems.cross_entropy(X, LABELS), 6), "sensing": (la.problems.sensing(X[:, None], X[:, 0]), 6),
+    "completion": (la.problems.completion([0], [0], [1.0], (2, 2)), None),
+    "tensor": (la.problems.tensor_completion(INDEX, ENTRIES, (2, 3, 4)), None),
+    "form": (la.problems.quadratic_squared(TARGET), None), "forms": (la.problems.quadratic_regression(X, X[:, 0]), 6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_problems_are_trees_of_arrays_and_count_their_examples(name):
+    """Whatever else they hold is static, so that it is a constant of a compiled program."""
+    problem, examples = ALL[name]
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(problem))
+    assert problem.examples == examples
+    if problem.example_inputs is not None:
+        np.testing.assert_array_equal(problem.example_inputs, X)
