@@ -10,7 +10,7 @@ from scipy import stats
 
 import lineament as la
 from lineament.data import tables
-from lineament.forecasting import network_train, regression, scoreboard, scoreboard_curves
+from lineament.forecasting import compare, curve_estimate, network_train, regression, scoreboard, scoreboard_curves
 from lineament.forecasting.curve_result import LearningCurve, Step, Trial
 from lineament.linearisation import Band
 
@@ -318,3 +318,101 @@ def test_what_a_linear_network_cannot_be_given_is_refused():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said):
             la.forecast_network(X, X[:, 0], network="linear", **({"steps": 5} | change))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The estimate behind a learning curve, and the comparison with a run
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_the_estimate_written_out_for_every_penalty(kernel):
+    """Traces of the map from labels to fitted values, and errors of rows left out by refits."""
+    rng = np.random.default_rng(0)
+    n = 24
+    X = rng.normal(size=(n, 3)) * [1.0, 4.0, 0.2]
+    Y = np.c_[np.sin(X[:, 0]) + rng.normal(size=n), X[:, 1]]
+    learner = regression.learner_of(kernel)
+    found = curve_estimate.estimate(X, Y, learner)
+    Z = (X - X.mean(0)) / X.std(0)
+    K = Z @ Z.T if kernel == "linear" else regression.gaussian(Z, Z)
+    centre = np.eye(n) - 1 / n
+    K = centre @ K @ centre
+    unit = np.trace(K) / n
+    kept = []
+    for ridge in unit * np.concatenate([curve_estimate.SMALLER, regression.RIDGES]):
+        H = K @ np.linalg.inv(K + ridge * np.eye(n))
+        modes = np.trace(H)
+        spare = n - 1 - modes
+        squares = max(n - 1 - spare**2 / np.trace(centre @ (np.eye(n) - H) @ (np.eye(n) - H)), 0.0)
+        residual = (np.eye(n) - H) @ centre @ Y / (1 - 1 / n - np.diag(H))[:, None]
+        left = np.mean(np.sum(residual**2, axis=1)) / ((1 + 1 / n) * (n - 1) / (n - 1 - squares))
+        if kept or spare >= 0.3 * (n - 1):
+            kept.append((ridge / spare, modes, squares, left))
+    expected = np.array(kept).T
+    seen = [part[-len(kept) :] for part in found[:4]]
+    np.testing.assert_allclose(seen, expected, rtol=1e-6, atol=1e-9)
+    assert found.least == pytest.approx(1e-4 * unit)
+    # Beyond the least κ that was seen: modes as a power of it, and what is left goes on from where it was.
+    beyond = len(found.kappa) - len(kept)
+    assert beyond == len(curve_estimate.BEYOND)
+    slope = 1 - expected[2, 0] / expected[1, 0]
+    np.testing.assert_allclose(found.kappa[:beyond], expected[0, 0] * curve_estimate.BEYOND, rtol=1e-6)
+    np.testing.assert_allclose(found.modes[:beyond], expected[1, 0] * curve_estimate.BEYOND**-slope, rtol=1e-6)
+    np.testing.assert_allclose(found.squares[:beyond], found.modes[:beyond] * (1 - slope), rtol=1e-6)
+    assert found.left[beyond - 1] == pytest.approx(expected[3, 0], rel=0.05)
+
+
+def test_errors_on_other_numbers_of_rows_written_out():
+    found = curve_estimate.Estimate(
+        np.array([0.1, 0.5, 2.0]), np.array([8.0, 4.0, 1.0]), np.array([6.0, 3.0, 0.5]), np.array([0.2, 0.3, 0.6]), 1.0
+    )
+    rows = np.array([3.0, 10.0, 30.0, 200.0])
+    naive = []
+    for m in rows - 1:
+        allowed = [
+            m / (m - squares) * left * (1 + 1 / (m + 1))
+            for kappa, modes, squares, left in zip(*found[:4], strict=True)
+            if kappa * (m - modes) >= 1.0 or kappa == 2.0
+        ]
+        naive.append(min(allowed))
+    np.testing.assert_allclose(curve_estimate.errors(found, rows), naive, rtol=1e-12)
+    nothing = curve_estimate.errors(found._replace(left=np.zeros(3)), rows)
+    assert (nothing > 0).all()
+
+
+def made_up(left=(1.0, 0.5, 0.1)):
+    left = np.array(left)
+    time = np.array([0.0, 10.0, 20.0])
+    path = SimpleNamespace(left=left)
+    return SimpleNamespace(time=time, loss=2.0 + left, path=path, floor=2.0, steps=20)
+
+
+@pytest.mark.parametrize(("shift", "outside"), [(0.0, 0.0), (0.02, 0.0), (0.3, 0.3), (-0.3, 0.3)])
+def test_a_loss_is_outside_where_no_nearby_time_has_it(shift, outside):
+    forecast = made_up()
+    time = np.array([0.0, 5.0, 10.0])
+    high = np.interp((1 - compare.TIME_BAR) * time, forecast.time, forecast.loss)
+    low = np.interp((1 + compare.TIME_BAR) * time, forecast.time, forecast.loss)
+    loss = np.interp(time, forecast.time, forecast.loss)
+    loss[2] += shift
+    expected = max(loss[2] - high[2], low[2] - loss[2], 0.0)
+    assert compare._outside(forecast, time, loss) == pytest.approx(expected)
+    assert (expected > 0) == (outside > 0)
+    late = np.array([0.0, 40.0])
+    assert compare._outside(forecast, late, np.array([3.0, 2.0])) == pytest.approx(
+        0.1 if compare.TIME_BAR == 0 else 0.0
+    )
+
+
+def test_checks_of_a_run():
+    forecast, time = made_up(), np.array([0.0, 10.0, 20.0])
+    half = lambda asked, seen: compare.Halfway(1, asked, seen)  # noqa: E731
+    (only,) = compare._checks(forecast, time, forecast.loss, ())
+    assert (only.passed, only.value, only.high) == (True, 0.0, compare.LOSS_BAR)
+    _, late = compare._checks(forecast, time, forecast.loss, (half(10.0, 10.5), half(10.0, 9.2), half(0.0, 5.0)))
+    assert (late.value, late.high) == (pytest.approx(0.08), compare.TIME_BAR)
+    off = forecast.loss + np.array([0.0, 0.4, 0.0])
+    assert not compare._checks(forecast, time, off, ())[0].passed
+    flat = made_up((1.0, 1.0 - 0.5 * compare.LEARNT_BAR, 1.0 - 0.5 * compare.LEARNT_BAR))
+    assert compare._checks(flat, time, flat.loss, ())[0].void
+    assert not compare._checks(flat, time, forecast.loss, ())[0].void, "the run has learnt something"
