@@ -7,6 +7,7 @@ import pytest
 from scipy.special import erf
 
 from lineament import models
+from lineament.models import conv, convnet
 from lineament.models.activations import ACTIVATIONS, activation, gain
 from lineament.models.layered import drop
 from lineament.models.quadratic import QuadraticForm
@@ -33,6 +34,11 @@ LAYOUTS = {
     "average": (
         models.ConvNet((4, 4, 1), (5, 7), (3,), readout="average"), (3, 16),
         [((5, 9), 9, 45, W, 1), ((7, 45), 45, 63, W, 1), ((3, 7), 7, 3, W, 1)],
+    ),
+    "Conv": (
+        models.Conv((4, 4, 2), (3,), (5, 2), kernel=3, depth=2), (2, 32),
+        [((18, 3), 18, 27, W, 2), ((3,), 18, 27, B, 1), ((5, 12), 12, 5, W, 2), ((5, 5), 5, 5, W, 1),
+         ((2, 5), 5, 2, W, 2), ((2, 2), 2, 2, W, 1), ((5,), 12, 5, B, 1), ((2,), 5, 2, B, 1)],
     ),
     "diagonal": (models.Diagonal(3, 2.5), (1, 3), [((3,), 1, 1, W, 1)]),
     "signed": (models.Diagonal(3, 2, shared=False, signed=True), (1, 3), [((2, 2, 3), 1, 1, W, 1)]),
@@ -66,6 +72,62 @@ def test_what_is_left_out():
     assert models.CP((2, 3, 4)).components == 6, "the product of all sizes but the largest"
     assert models.Diagonal(3, 2) == models.Diagonal(3, 2, True, False)
     assert models.DeepLinear((5, 2, 3)).rank == 2
+
+
+def test_the_networks_of_the_papers():
+    vgg = convnet.st_vgg(10)
+    assert vgg == models.ConvNet(
+        (32, 32, 3), (32, 32, 64, 64, 128, 128, 256, 256), (512, 10), (3, 3, 3, 3, 3, 3, 2, 2), (1, 3, 5, 7), "max",
+        "zero", "flatten", "elu", "standard", True, 0.25, 0.5,
+    )  # fmt: skip
+    plain = convnet.st_vgg(10, "linear", dropout=False)
+    assert (plain.pooling, plain.pooled_dropout, plain.dense_dropout, plain.drops) == ("average", 0, 0, False)
+    large = convnet.vgg19(10)
+    assert large == models.ConvNet(
+        (32, 32, 3), (64,) * 2 + (128,) * 2 + (256,) * 4 + (512,) * 8, (4096, 4096, 10), 3, (1, 3, 7, 11, 15), "max",
+        "zero", "flatten", "relu", "standard", True, 0.0, 0.5,
+    )  # fmt: skip
+    assert convnet.vgg19(10, "linear", dropout=False).pooling == "average"
+    assert convnet.vgg19(10, dropout=False).dense_dropout == 0
+    assert (
+        sum(np.prod(p.shape) for p in jax.tree.leaves(convnet.vgg19(1000, image=(224, 224, 3)).layout()))
+        == 143_667_240
+    )
+
+
+def test_what_a_convolutional_network_sees_on_its_way():
+    net = models.ConvNet((8, 4, 2), (3, 5, 7), (6, 2), kernels=(3, (1, 3), 5), pooled=(0, 2))
+    assert net._images == [(8, 4, 2), (4, 2, 3), (4, 2, 5)]
+    assert net.sides == ((3, 3), (1, 3), (5, 5))
+    assert net.kernel_areas == (9, 3, 25, 1, 1)
+    assert net.features == 7 * 2 * 1
+    assert net.tap_shapes == ((32, 3), (8, 5), (8, 7), (1, 6), (1, 2))
+    assert net.layer_shapes == ((3, 18), (5, 9), (7, 125), (6, 14), (2, 6))
+    assert models.ConvNet((2, 2, 3), (), (1,)).features == 12
+    assert not net.large
+    assert models.ConvNet((32, 32, 1), (8,)).large
+    for drops in ({"pooled_dropout": 0.1}, {"dense_dropout": 0.1}):
+        assert models.ConvNet((8, 4, 2), (3,), **drops).drops
+    for bad in ((3, 3), (3, 3, 3, 3), 0, (3, 3, 0), (3, 3, (1, 2, 3))):
+        with pytest.raises(ValueError, match="kernels must be a positive size, or 3 of them"):
+            models.ConvNet((8, 4, 2), (3, 5, 7), kernels=bad)
+    for bad in ({"pooled": (3,)}, {"image": (8, 6, 2), "pooled": (0, 1)}, {"image": (8, 4)}):
+        with pytest.raises(ValueError, match="must"):
+            models.ConvNet(**({"image": (8, 4, 2), "filters": (3, 5, 7)} | bad))
+    with pytest.raises(
+        ValueError, match=r"kernels must fit into the image under circular padding; got \(5, 5\) on 8×4"
+    ):
+        models.ConvNet((8, 4, 2), (3,), kernels=5, padding="circular")
+    assert models.ConvNet((4, 4, 2), (3,), kernels=4, padding="circular").sides == ((4, 4),)
+
+
+def test_thin_factors_or_the_matrix_whichever_is_smaller():
+    assert conv.dense_parameters([(10, 20), (4, 4)], [2, 3]) == 60 + 16
+    with pytest.raises(ValueError, match="kernel must be odd"):
+        models.Conv((4, 4, 1), (2,), (3,), kernel=4)
+    with pytest.raises(ValueError, match="divisible by 4"):
+        models.Conv((6, 8, 1), (2, 2), (3,), kernel=3)
+    assert models.Conv((4, 4, 1), (2,), (3,)).kernel == 5
 
 
 Z = np.linspace(-3, 3, 13)
