@@ -108,6 +108,10 @@ def test_what_a_convolutional_network_sees_on_its_way():
     assert models.ConvNet((32, 32, 1), (8,)).large
     for drops in ({"pooled_dropout": 0.1}, {"dense_dropout": 0.1}):
         assert models.ConvNet((8, 4, 2), (3,), **drops).drops
+    assert models.ConvNet((4, 4, 2), (3,), kernels=4, padding="circular").sides == ((4, 4),)
+
+
+def test_convolutions_that_do_not_fit_are_refused():
     for bad in ((3, 3), (3, 3, 3, 3), 0, (3, 3, 0), (3, 3, (1, 2, 3))):
         with pytest.raises(ValueError, match="kernels must be a positive size, or 3 of them"):
             models.ConvNet((8, 4, 2), (3, 5, 7), kernels=bad)
@@ -118,7 +122,6 @@ def test_what_a_convolutional_network_sees_on_its_way():
         ValueError, match=r"kernels must fit into the image under circular padding; got \(5, 5\) on 8×4"
     ):
         models.ConvNet((8, 4, 2), (3,), kernels=5, padding="circular")
-    assert models.ConvNet((4, 4, 2), (3,), kernels=4, padding="circular").sides == ((4, 4),)
 
 
 def test_thin_factors_or_the_matrix_whichever_is_smaller():
