@@ -44,6 +44,8 @@ def test_a_value_is_one_number_and_a_truth_is_one_too():
     assert at_most("a", np.bool_(False), 1.0).value == 0
     assert at_most("a", np.array([0.25]), 1.0).value == 0.25
     assert at_most("a", math.inf, math.inf).passed
+    assert at_least("a", -math.inf, -math.inf).passed
+    assert within("a", 0.0, -math.inf, math.inf).passed
     assert at_least("a", 2.0, 1.0, "theory").origin == "theory"
     assert within("a", 2.0, 1.0, 3.0, "theory", void="no").void == "no"
     with pytest.raises(ValueError, match=r"value must be one number; got shape \(2,\)"):

@@ -1,5 +1,7 @@
 """Small parts of a linearised forecast, each against its definition."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -88,3 +90,68 @@ def test_learnt_from_the_first_step_after_which_all_answers_are_right():
     at = np.array([0, 2, 7, 9])
     is_right = np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [1, 1, 1, 0, 1], [1, 1, 1, 1, 0]], dtype=bool)
     np.testing.assert_array_equal(learnt.learnt_at(at, is_right), [0, 7, 2, 9, np.inf])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# How far apart looks at a network are
+
+
+def looked(monkeypatch, steps, missed=lambda step, stride: 0.0, off=lambda step: 0.0, test=None, progress=None):
+    """Looks at a network that is as far off, and as well foreseen, as it is told to be."""
+
+    class Walk:
+        def __init__(self, network, solution, X, y):
+            self.step = 0
+
+        def look(self, stride):
+            step = self.step + stride
+            return SimpleNamespace(step=step, missed=missed(step, stride), loss=2.0 * (1 + off(step)), forecast=2.0)
+
+        def accept(self, found):
+            self.step = found.step
+
+    monkeypatch.setattr(safe, "_Walk", Walk)
+    if test is not None:
+        monkeypatch.setattr(safe, "_test", lambda *given: np.array([3.0 * (1 + test(given[2].step)), 3.0]))
+    return safe.safety(None, None, None, None, None, None if test is None else np.ones(1), steps, progress)
+
+
+def test_looks_are_at_most_half_of_the_way_so_far_apart(monkeypatch):
+    told = []
+    found = looked(monkeypatch, 100, progress=told.append)
+    assert found.steps.tolist() == [1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 100]
+    assert (found.step, found.finished) == (np.inf, True)
+    np.testing.assert_array_equal(found.departure, 0)
+    np.testing.assert_allclose(told, [*np.log1p(found.steps) / np.log1p(100), 1.0])
+
+
+def test_what_is_foreseen_less_well_is_looked_at_as_often_as_before(monkeypatch):
+    """Between half of the bar and the bar the distance stays; where that is one step, looks run out after sixty."""
+    assert looked(monkeypatch, 5, missed=lambda step, stride: 0.015).steps.tolist() == [1, 2, 3, 4, 5]
+    assert looked(monkeypatch, 5, missed=lambda step, stride: 0.5).steps.tolist() == [1, 2, 3, 4, 5], (
+        "one step is taken"
+    )
+    short = looked(monkeypatch, 1000, missed=lambda step, stride: 0.015)
+    assert (len(short.steps), short.finished, short.step) == (60, False, 60)
+    enough = looked(monkeypatch, 60, missed=lambda step, stride: 0.015)
+    assert (enough.finished, enough.step) == (True, np.inf)
+
+
+def test_a_look_too_far_is_taken_back_and_distances_grow_with_care(monkeypatch):
+    """Strides beyond 3 steps miss too much: 4 is halved to 2, which then grows by a fifth, rounded up, to 3 and 4."""
+    found = looked(monkeypatch, 30, missed=lambda step, stride: 0.5 if stride > 3 else 0.0)
+    assert found.steps.tolist() == [1, 2, 3, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 29, 30]
+
+
+def test_looks_end_where_a_loss_departs(monkeypatch):
+    late = looked(monkeypatch, 100, off=lambda step: 0.0 if step < 19 else 0.16)
+    assert (late.steps[-1], late.finished) == (19, True)
+    assert late.step == pytest.approx(13 * (19 / 13) ** 0.5), "0.08 of 0.16, half of the way in the logarithm"
+    near = looked(monkeypatch, 100, off=lambda step: 0.0 if step < 19 else 0.09)
+    assert near.steps[-1] == 100
+    assert 13 < near.step < 19
+    tested = looked(monkeypatch, 100, test=lambda step: 0.0 if step < 19 else -0.16)
+    assert (tested.steps[-1], tested.step) == (19, pytest.approx(late.step))
+    np.testing.assert_allclose(tested.test_loss[-1], 3.0 * 0.84)
+    np.testing.assert_array_equal(tested.test_forecast, 3.0)
+    assert len(late.test_loss) == 0
