@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from lineament.linearisation import batches, error_bar, learnt, losses, safe
+from lineament.linearisation import batches, error_bar, learnt, losses, path, renewed, safe
 
 RNG = np.random.default_rng(0)
 
@@ -155,3 +155,117 @@ def test_looks_end_where_a_loss_departs(monkeypatch):
     np.testing.assert_allclose(tested.test_loss[-1], 3.0 * 0.84)
     np.testing.assert_array_equal(tested.test_forecast, 3.0)
     assert len(late.test_loss) == 0
+
+
+# ---------------------------------------------------------------------------------------------------------
+# How long strides are
+
+
+def followed(monkeypatch, steps, missed=lambda length: 0.0, most=99, lost_at=np.inf, progress=None):
+    """Ends of strides that miss as much as they are told to, and what became of the path."""
+    tried, taken = [], []
+
+    class Making:
+        def __init__(self, training, start, at, drawn):
+            self.place = SimpleNamespace(step=0)
+
+        def records(self, length):
+            return length
+
+        def take(self, found, mended):
+            taken.append((found.end.step, mended))
+            self.place = found.end
+
+        def path(self, kernels, followed):
+            return SimpleNamespace(kernels=kernels, followed=followed)
+
+    def stride(training, place, tangent, length):
+        tried.append(length)
+        step = place.step + length
+        if step >= lost_at + 100:
+            return None
+        here = np.array([np.nan if step >= lost_at else 0.0])
+        return SimpleNamespace(missed=missed(length), end=SimpleNamespace(step=step, here=here))
+
+    monkeypatch.setattr(path, "_Making", Making)
+    monkeypatch.setattr(path, "stride", stride)
+    monkeypatch.setattr(path, "stride_along", stride)
+    found = path.follow(SimpleNamespace(steps=steps), None, None, None, 0.02, most, None, progress)
+    return tried, taken, found
+
+
+def test_strides_that_miss_nothing_grow_threefold(monkeypatch):
+    """The first is a fiftieth of the way; each next is one step more than three times as long."""
+    told = []
+    tried, taken, found = followed(monkeypatch, 1000, progress=told.append)
+    assert tried == [20, 61, 184, 553, 182]
+    assert taken == [(20, True), (81, True), (265, True), (818, True), (1000, True)]
+    assert (found.kernels, found.followed) == (6, 1000)
+    np.testing.assert_allclose(told, [0.02, 0.081, 0.265, 0.818, 1.0])
+    assert followed(monkeypatch, 10)[0] == [1, 4, 5]
+
+
+def test_strides_are_as_long_as_what_they_miss_allows(monkeypatch):
+    """By 0.8 √(bar/missed), between a fifth and three times: 0.8 at the bar itself, and a fifth where all is missed."""
+    assert followed(monkeypatch, 200, missed=lambda length: 0.02)[0][:4] == [4, 4, 4, 4]
+    assert followed(monkeypatch, 1000, missed=lambda length: 0.005)[0][:3] == [20, 33, 53]
+    tried, taken, _ = followed(monkeypatch, 1000, missed=lambda length: 0.0 if length < 10 else 0.08)
+    assert tried[:4] == [20, 8, 25, 10], "0.4 of 20 is tried again, and 0.4 of 25"
+    assert taken[0] == (8, True)
+    tried, *_ = followed(monkeypatch, 1000, missed=lambda length: np.inf if length > 1 else 0.5)
+    assert tried[:3] == [20, 4, 1]
+
+
+def test_where_tangents_run_out_or_the_network_is_lost(monkeypatch):
+    tried, taken, found = followed(monkeypatch, 1000, most=2)
+    assert (tried, taken) == ([20, 61, 919], [(20, True), (81, True), (1000, False)])
+    assert (found.kernels, found.followed) == (3, 81)
+    tried, taken, found = followed(monkeypatch, 1000, lost_at=90)
+    assert taken == [(20, True), (81, True)]
+    assert found.followed == 81
+    exactly = followed(monkeypatch, 1000, most=5)
+    assert exactly[1][-1] == (1000, True)
+
+
+def test_values_are_known_at_recorded_steps_alone():
+    at, values = np.array([0, 2, 5]), np.arange(12.0).reshape(3, 2, 2)
+    found = renewed._at(np.array([5, 1, 0, 9, 2]), at, values)
+    np.testing.assert_array_equal(found[[0, 2, 4]], values[[2, 0, 1]])
+    assert np.isnan(found[[1, 3]]).all()
+
+
+def path_of(**change):
+    """Strides that end at steps 2, 4, 6 and 8, of a training that was followed to the last."""
+    given = {
+        "ends": np.array([2, 4, 6, 8]), "loss": np.array([4.0, 3.0, 2.0, 1.0]),
+        "test_loss": np.array([8.0, 6.0, 4.0, 2.0]), "missed": np.array([0.03, 0.04, 0.0, 0.0]), "followed": 8, "finished": True,
+    }  # fmt: skip
+    return SimpleNamespace(**given | change)
+
+
+def error_of(monkeypatch, again, at, **change):
+    """The error of a path whose retracing with every other end gives so much."""
+    seen = []
+    monkeypatch.setattr(renewed, "retrace", lambda training, start, tangent, ends: seen.append(ends.tolist()) or again)
+    made = SimpleNamespace(path=path_of(**change), at=np.array(at), _training=lambda: None, _start=(None, None))
+    return *renewed.Renewed.error.func(made), seen
+
+
+def test_the_error_is_the_larger_of_two_and_never_heals(monkeypatch):
+    """Strides twice as long end at 4 and 8: 10 % and 5 % off; what was missed adds up to √(0.03² + 0.04²) = 5 %."""
+    again = np.array([[3.3, 6.0], [1.05, 2.4]])
+    error, test_error, seen = error_of(monkeypatch, again, [0, 1, 2, 4, 6, 8])
+    assert seen == [[4, 8]]
+    np.testing.assert_allclose(error, [0, 0.025, 0.05, 0.1, 0.1, 0.1])
+    np.testing.assert_allclose(test_error, [0, 0.015, 0.03, 0.05, 0.1, 0.2], atol=1e-12)
+
+
+def test_beyond_what_was_followed_nothing_is_known(monkeypatch):
+    again = np.array([[3.0, 6.0], [1.0, 2.0]])
+    error, _, _ = error_of(monkeypatch, again, [4, 8, 9], missed=np.zeros(4))
+    np.testing.assert_array_equal(error, [0, 0, np.inf])
+    lost = np.array([[3.0, 6.0], [np.nan, np.nan]])
+    error, _, _ = error_of(monkeypatch, lost, [4, 8], missed=np.zeros(4))
+    np.testing.assert_array_equal(error, [0, np.inf])
+    alone, same, _ = error_of(monkeypatch, again, [4, 8], test_loss=np.zeros(0), missed=np.zeros(4))
+    np.testing.assert_array_equal(alone, same)
