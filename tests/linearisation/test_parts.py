@@ -238,7 +238,8 @@ def path_of(**change):
     """Strides that end at steps 2, 4, 6 and 8, of a training that was followed to the last."""
     given = {
         "ends": np.array([2, 4, 6, 8]), "loss": np.array([4.0, 3.0, 2.0, 1.0]),
-        "test_loss": np.array([8.0, 6.0, 4.0, 2.0]), "missed": np.array([0.03, 0.04, 0.0, 0.0]), "followed": 8, "finished": True,
+        "test_loss": np.array([8.0, 6.0, 4.0, 2.0]), "missed": np.array([0.03, 0.04, 0.0, 0.0]),
+        "followed": 8, "finished": True,
     }  # fmt: skip
     return SimpleNamespace(**given | change)
 
