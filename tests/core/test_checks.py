@@ -6,8 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
-from lineament.core import arguments, checks
+from lineament.core import arguments, as_key, checks, ensembles
+from lineament.core.model import Parameter, require_model
+from lineament.core.run import Run
+from lineament.core.versions import version
+from lineament.core.words import several
 
 
 def refused(words):
@@ -231,3 +236,84 @@ def test_what_is_shown_is_cut_at_sixty_characters():
     assert arguments.shown("a" * 59) == "str '" + "a" * 49 + "…"
     assert arguments.shown(np.array(3.0)) == "float64 3.0"
     assert arguments.shown("a  \n b") == "'a \\n b'"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Keys, ensembles, runs and models
+
+
+def test_other_seeds_than_of_64_bits_are_refused():
+    for seed in (2**63 - 1, -(2**63), 0):
+        assert as_key(seed).shape == ()
+    for bad in (2**63, -(2**63) - 1):
+        with refused("key must be a JAX key or a whole number"):
+            as_key(bad)
+    for bad in (jnp.zeros(3, jnp.uint32), jnp.zeros(2, jnp.int32), jnp.zeros((), jnp.uint32)):
+        with refused("key must be a JAX key or a whole number"):
+            as_key(bad)
+
+
+def test_ensembles_of_unequal_arrays_are_refused():
+    for axes in ((), (jnp.ones(()),), (jnp.ones((2, 3)), jnp.ones((3, 2))), (jnp.ones(2), jnp.ones(()))):
+        with refused("axes must be equally long, one entry for each member; got arrays of shapes"):
+            ensembles.ensemble(lambda *given: given[0], *axes)
+    made = ensembles.ensemble(lambda a, b: a + b.sum(), jnp.ones(2), [[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(made.stacked, [4.0, 8.0])
+    with refused("make must be a function"):
+        ensembles.ensemble(3, jnp.ones(2))
+    for bad in (3, "ab", b"ab", {}, ()):
+        with refused("members must be a sequence of at least one member"):
+            ensembles.stack(bad)
+    assert ensembles.stack([jnp.ones(2)]).members == 1
+
+
+def a_run(dim="step", members=None):
+    lead = () if members is None else ("member",)
+    shape = (3,) if members is None else (members, 3)
+    data = xr.Dataset({"loss": ((*lead, dim), np.zeros(shape))}, coords={dim: np.array([0.0, 5.0, 20.0])})
+    return Run(data, None, {"method": "descent", "model": "net"})
+
+
+def test_a_run_in_a_line_and_what_is_refused():
+    assert repr(a_run()) == "Run(descent of net on unknown; 3 records over step 0 to 20; holds loss)"
+    assert (
+        repr(a_run("time", 4)) == "Run(descent of net on unknown; 4 members; 3 records over time 0 to 20; holds loss)"
+    )
+    assert (a_run().members, a_run(members=4).members) == (None, 4)
+    assert (a_run().along, a_run("time").along) == ("step", "time")
+    assert "loss" in a_run()
+    assert "losses" not in a_run()
+    assert "loss" in dir(a_run())
+    for missing in ("losses", 3):
+        with pytest.raises(KeyError, match="the run has no record of the name"):
+            a_run()[missing]
+    with pytest.raises(AttributeError, match="no record of the name 'losses'; it has loss, step"):
+        _ = a_run().losses
+    with refused("data must be an xarray.Dataset"):
+        Run({}, None, {})
+    with refused("settings must be a mapping"):
+        Run(a_run().data, None, [])
+
+
+def test_what_is_no_model_is_told_what_it_lacks():
+    with pytest.raises(TypeError, match="got int, which lacks shape, layout, end_to_end"):
+        require_model(3)
+    alike = type("Alike", (), {"shape": (1, 1), "layout": None, "end_to_end": None})()
+    with pytest.raises(TypeError, match="got Alike, which does not derive from it"):
+        require_model(alike)
+
+
+def test_wrong_descriptions_of_parameters_are_refused():
+    for change, said in (
+        ({"shape": (0,)}, "shape must be"), ({"fan_in": 0}, "fan_in must be"), ({"fan_out": 0}, "fan_out must be"),
+        ({"kind": "scale"}, "kind must be"), ({"gain": 0.0}, "gain must be"),
+    ):  # fmt: skip
+        with refused(said):
+            Parameter(**({"shape": (2,), "fan_in": 1, "fan_out": 1} | change))
+    assert Parameter((), 1, 1) == Parameter((), 1, 1, "weight", 1.0)
+
+
+def test_numbers_in_sentences():
+    assert [several(n, "row") for n in (0, 1, 2, 12_000)] == ["0 rows", "1 row", "2 rows", "12\u202f000 rows"]
+    assert version("numpy") == np.__version__
+    assert version("no package of this name") == "source tree"
