@@ -1,10 +1,13 @@
 """Data and what is done to them, against their definitions and at their bounds."""
 
+import io
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from lineament.data import columns, components, frequency, gaussian, images, labels, pixels
+from lineament.data import columns, components, delimited, frequency, gaussian, images, labels, pixels
 from lineament.data.entries import CATALOGUE, TABLES
 
 RNG = np.random.default_rng(0)
@@ -311,3 +314,64 @@ def test_medians_need_all_values_at_once(monkeypatch):
     with pytest.raises(ValueError, match="impute must be left out for tables of more than 6 values"):
         columns.survey(["a", "b"], [frame, frame[:1]], "median")
     assert columns.survey(["a", "b"], [frame, frame[:1]], None)[1] == 4
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Lines of text
+
+
+def bounded(data, packed=None):
+    return delimited._Bounded(io.BytesIO(data), packed if packed is None else SimpleNamespace(tell=lambda: packed))
+
+
+def test_lines_are_bounded_wherever_pieces_end(monkeypatch):
+    monkeypatch.setattr(delimited, "LONGEST_LINE", 10)
+    short = bounded(b"123456789\n" * 3)
+    assert [short.read(4) for _ in range(3)] == [b"1234", b"5678", b"9\n12"]
+    assert short.line == 2
+    assert list(bounded(b"12\n345\n6")) == [b"12\n", b"345\n", b"6"]
+    assert bounded(b"12345\n").read() == b"12345\n"
+    long = bounded(b"1234567890\n")
+    long.read(9)
+    with pytest.raises(delimited.NoTableError, match="a line must be shorter"):
+        long.read(1)
+
+
+def test_what_unpacks_to_far_more_than_was_read_is_no_table(monkeypatch):
+    """Up to a bound anything does; beyond it no more than so many times what was read."""
+    monkeypatch.setattr(delimited, "SWOLLEN", 100)
+    monkeypatch.setattr(delimited, "SWELLS", 10)
+    lines = b"1234\n" * 40
+    assert len(bounded(lines, packed=20).read(200)) == 200
+    assert len(bounded(lines, packed=1).read(100)) == 100
+    with pytest.raises(delimited.NoTableError, match="it unpacks to more than"):
+        bounded(lines, packed=19).read(200)
+    with pytest.raises(delimited.NoTableError, match="it unpacks to more than"):
+        bounded(lines, packed=9).refuse_bomb()
+    plain = bounded(lines)
+    plain.refuse_bomb()
+    assert plain.done == 0
+    assert len(plain.read(200)) == 200
+
+
+@pytest.mark.parametrize(
+    ("line", "separator"),
+    [
+        ("a,b,c;d", ","),
+        ("a;b;c,d", ";"),
+        ("a\tb", "\t"),
+        ("a b", r"\s+"),
+        ("1,5;2,5;3", ";"),
+        ("1,5;x", ","),
+        ("abc", r"\s+"),
+    ],
+)
+def test_what_separates_values(line, separator):
+    assert delimited._separator(line) == separator
+
+
+def test_cells_and_names():
+    assert delimited._cells(' a , "b,c" ,d', ",")[0] == "a"
+    assert delimited._cells("a   b c", r"\s+") == ["a", "b", "c"]
+    assert delimited._cells("", ",") == []
+    assert delimited._distinct(("a", "b", "a", "a", "b")) == ("a", "b", "a.1", "a.2", "b.1")
