@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lineament.data import columns, components, delimited, frequency, gaussian, images, labels, pixels
+from lineament.data import columns, components, delimited, frequency, gaussian, images, labels, pixels, tables
 from lineament.data.entries import CATALOGUE, TABLES
 
 RNG = np.random.default_rng(0)
@@ -375,3 +375,60 @@ def test_cells_and_names():
     assert delimited._cells("a   b c", r"\s+") == ["a", "b", "c"]
     assert delimited._cells("", ",") == []
     assert delimited._distinct(("a", "b", "a", "a", "b")) == ("a", "b", "a.1", "a.2", "b.1")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Tables in memory
+
+
+@pytest.mark.parametrize(("cells", "sizes"), [(6, [2, 2, 2, 1]), (2, [1] * 7), (21, [7]), (20, [6, 1])])
+def test_tables_come_in_pieces_of_so_many_cells(monkeypatch, cells, sizes):
+    monkeypatch.setattr(delimited, "CELLS", cells)
+    X, y = RNG.normal(size=(7, 3)), np.arange(7.0)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for table in (tables.arrays(X, y), tables.frame(frame)):
+        pieces = list(table.chunks())
+        assert [len(part) for part, _ in pieces] == sizes
+    np.testing.assert_array_equal(np.concatenate([part for part, _ in tables.arrays(X, y).chunks()]), X)
+    np.testing.assert_array_equal(np.concatenate([part for _, part in tables.arrays(X, y).chunks()]), y)
+    assert tables.frame(frame).features == ("a", "b")
+
+
+def test_names_of_columns_in_memory():
+    images = tables.arrays(np.zeros((4, 2, 3)), np.zeros((4, 2)))
+    assert (len(images.features), images.targets) == (6, ("y0", "y1"))
+    assert (images.features[0], images.features[-1]) == ("x0", "x5")
+    assert tables.arrays(np.zeros((4, 2)), np.zeros(4)).targets == ("y",)
+    for X, y, said in (
+        (np.zeros(3), np.zeros(3), "X must be a table"),
+        (np.zeros((3, 0)), np.zeros(3), "X must be a table"),
+        (np.zeros((3, 2)), np.zeros((3, 0)), "y must hold one target"),
+        (np.zeros((3, 2)), np.zeros((3, 1, 1)), "y must hold"),
+        (np.zeros((3, 2)), np.zeros(2), "X and y must have equally many rows; got 3 and 2"),
+        (np.zeros((3, 2), complex), np.zeros(3), "X must hold real numbers"),
+        (np.array([["a"]]), np.zeros(1), "X must hold"),
+        (np.zeros((3, 2)), np.zeros(3, complex), "y must hold real numbers or names"),
+        (np.zeros((1, tables.MOST_COLUMNS + 1)), np.zeros(1), "must have at most"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            tables.arrays(X, y)
+    assert len(tables.arrays(np.zeros((1, tables.MOST_COLUMNS)), np.zeros(1)).features) == tables.MOST_COLUMNS
+
+
+def test_columns_are_chosen_by_name_or_number():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": [5.0, 6.0]})
+    choose = lambda **asked: tables.frame(frame, choose=tables._Choice(**asked))  # noqa: E731
+    assert (choose().features, choose().targets) == (("a", "b"), ("c",))
+    assert (choose(target="a").features, choose(target="0").targets) == (("b", "c"), ("a",))
+    assert choose(target="-2").targets == ("b",)
+    assert choose(use=("b",)).features == ("b",)
+    assert choose(drop=("c",)).targets == ("b",)
+    for asked, said in (
+        ({"drop": ("a", "b")}, "must have at least two columns"),
+        ({"use": ("c",)}, "must keep at least one feature column"),
+        ({"target": "d"}, "d"),
+        ({"target": "3"}, "3"),
+        ({"use": ("d",)}, "d"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            choose(**asked)
