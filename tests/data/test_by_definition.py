@@ -432,3 +432,12 @@ def test_columns_are_chosen_by_name_or_number():
     ):
         with pytest.raises(ValueError, match=said):
             choose(**asked)
+
+
+def test_classes_are_read_as_they_are_spelt(tmp_path):
+    """Names of classes that differ beyond the digits of a float are two classes, and no numbers."""
+    first, second = "0.12345678901234567891", "0.12345678901234567892"
+    path = tmp_path / "labels.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{first if i % 2 else second}\n" for i in range(6)))
+    ((_, labels),) = tables.read(path, classes=True).chunks()
+    assert set(labels) == {first, second}
