@@ -84,6 +84,16 @@ def test_labels_are_judged_where_there_are_classes(agreement, passes):
     assert (labels.value, labels.passed) == (agreement, passes)
 
 
+def test_where_a_bar_comes_from():
+    for exact, origin in ((True, "rounding alone should part them"), (False, "the safe region promises")):
+        lin = linearised(exact=exact)
+        assert all(origin in check.origin for check in network_train._checks(lin, compared(lin).run, 1.0))
+    batched = linearised(band=Band(*[linearised().curves.loss] * 4))
+    assert all(
+        "orders of batches" in check.origin for check in network_train._checks(batched, compared(batched).run, 1.0)
+    )
+
+
 def test_where_nothing_is_learnt_nothing_is_judged():
     flat = linearised()
     flat.curves.loss[:3] = [4.0, 3.999, 3.9999]
