@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lineament.data import tables
-from lineament.forecasting import regression
+from lineament.forecasting import moments, regression
 from lineament.forecasting.rows import read_rows
 
 ASKED = {"classes": None, "scale_target": False, "test_share": 0.25, "seed": 0}
@@ -148,3 +148,69 @@ def test_learners_by_their_names():
     assert not regression.learner_of("linear", "none").tuned
     assert regression.learner_of("relu").kernel is regression.relu
     assert regression.LEAST_SQUARES.ridges.tolist() == [0]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The same summed up
+
+
+def summed(X, y, **asked):
+    names = [f"x{j}" for j in range(X.shape[1])], ["y"] if y.ndim == 1 else [f"y{k}" for k in range(y.shape[1])]
+    return moments.gather([(X[:7], y[:7]), (X[7:], y[7:])], *names, **asked)
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("scale_target", [True, False])
+def test_moments_and_samples_are_those_of_scaled_columns(standardise, scale_target):
+    X, y = table(40)
+    Y = np.c_[y, 5 * X[:, 0] - 3, np.full(40, 2.0)]
+    found = summed(X, Y, standardise=standardise, scale_target=scale_target)
+    scale, target_scale = X.std(0) if standardise else np.ones(3), np.ones(3)
+    if scale_target:
+        target_scale = np.append(Y[:, :2].std(0), 1.0)  # one target does not vary
+    Z, T = (X - X.mean(0)) / scale, (Y - Y.mean(0)) / target_scale
+    for ours, naive in (
+        (found.sxx, Z.T @ Z / 40), (found.syx, T.T @ Z / 40), (found.syy, T.T @ T / 40), (found.sample, Z),
+        (found.sample_targets, T), (found.scale, scale), (found.target_scale, target_scale), (found.mean, X.mean(0)),
+    ):  # fmt: skip
+        np.testing.assert_allclose(ours, naive, rtol=1e-9, atol=1e-12)
+    assert (found.rows, found.missing, found.constant) == (40, 0, ())
+
+
+def test_few_whole_numbers_might_be_classes_and_many_names_are_none():
+    X = np.arange(3000.0)[:, None]
+    for values, few in ((2, 2), (20, 20), (21, None), (1000, None)):
+        assert summed(X, np.arange(3000) % values).few_values == few
+    assert summed(X, (np.arange(3000) % 3) + 0.5).few_values is None
+    assert len(summed(X, (np.arange(3000) % 1000).astype(str)).outputs) == 1000
+    with pytest.raises(ValueError, match="more than 1000 different names"):
+        summed(X, (np.arange(3000) % 1001).astype(str))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "asked", "said"),
+    [
+        (3, {}, "chunks must be pairs of features and targets"),
+        (np.ones((2, 2)), {}, "chunks must be pairs of features and targets"),
+        ([3], {}, "chunks must be pairs of arrays"),
+        ([(np.ones((3, 1)),)], {}, "chunks must be pairs of arrays"),
+        ([(np.ones((3, 1)), [1.0, 2.0, 3.0])], {}, "chunks must be pairs of arrays"),
+        ([(np.ones((3, 2)), np.ones(3))], {}, "rows of 1 columns, one for each of features; got shape"),
+        (
+            [(np.arange(3.0)[:, None], np.array(list("aba")))],
+            {"scale_target": True},
+            "scale_target must be left out for",
+        ),
+        (
+            [(np.arange(3.0)[:, None], np.array(list("aba")))],
+            {"classes": False},
+            "must hold numbers to be learnt as such",
+        ),
+        ([(np.full((3, 1), 2.0), np.arange(3.0))], {}, "at least one feature must vary"),
+        ([(np.arange(3.0)[:, None] * 1e-170, np.arange(3.0))], {}, "whose squares fit float64"),
+        ([(np.arange(3.0)[:, None] * 2e150, np.arange(3.0))], {}, "whose squares fit float64"),
+    ],
+)
+def test_what_cannot_be_summed_up_is_refused(chunks, asked, said):
+    with pytest.raises(ValueError, match=said):
+        moments.gather(chunks, ["x"], ["y"], **asked)
