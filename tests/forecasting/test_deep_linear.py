@@ -6,6 +6,7 @@ import pytest
 import lineament as la
 from lineament.evidence import Verdict
 from lineament.forecasting import network_train
+from lineament.forecasting.deep_linear import FLOAT32
 from lineament.forecasting.stability import sharpness, sharpness_of_layers
 from lineament.theory.layers import balanced
 
@@ -42,6 +43,20 @@ def test_cross_entropy_momentum_and_batches():
     within = (made.band.low <= made.curves.loss * 1.02) & (made.curves.loss * 0.98 <= made.band.high)
     assert within.mean() > 0.5
     assert network_train.train_network(la.forecast_network(*task(classes=True), **settings, batch_size=8)).holds
+
+
+def test_the_error_bar_holds_the_band_and_what_narrowing_and_rounding_change():
+    settings = {"network": "linear", "width": 12, "start": "glorot", "steps": 20}
+    for batch_size in (None, 8):
+        made = la.forecast_network(*task(), **settings, batch_size=batch_size).linearised
+        off, curves, bar = made.narrowing + FLOAT32, made.curves, made.error_bar
+        low, high, test_low, test_high = (
+            (curves.loss, curves.loss, curves.test_loss, curves.test_loss) if batch_size is None else made.band
+        )
+        np.testing.assert_allclose(bar.low, (1 - off) * np.minimum(curves.loss, low), rtol=1e-12)
+        np.testing.assert_allclose(bar.high, (1 + off) * np.maximum(curves.loss, high), rtol=1e-12)
+        np.testing.assert_allclose(bar.test_low, (1 - off) * np.minimum(curves.test_loss, test_low), rtol=1e-12)
+        np.testing.assert_allclose(bar.test_high, (1 + off) * np.maximum(curves.test_loss, test_high), rtol=1e-12)
 
 
 def test_rare_classes_are_known_to_be_rare():

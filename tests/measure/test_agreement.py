@@ -40,6 +40,21 @@ def test_parts_are_orthogonal_projections(n, features, rank):
     np.testing.assert_allclose(parts.linear + parts.rest, (values**2).mean(axis=(1, 2)), atol=1e-12)
 
 
+def test_the_space_of_features_depends_neither_on_their_scale_nor_on_rounding():
+    """Columns below rounding × the larger side × the largest count as none, as NumPy's rank has it."""
+    rng = np.random.default_rng(0)
+    X, values = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 4)), rng.normal(size=(3, 6))
+    for scale in (1e-200, 1e-9, 1e9, 1e200):
+        np.testing.assert_allclose(split(values, scale * X).linear, split(values, X).linear, atol=1e-12)
+    eps = np.finfo(float).eps
+    tall = np.zeros((1000, 2))
+    tall[0, 0], ones = 1.0, np.ones((1, 1000))
+    for size, rank in ((100 * eps, 1), (2000 * eps, 2)):
+        for sides in (1.0, 7.0, 1 / 7):
+            tall[1, 1] = size
+            np.testing.assert_allclose(split(ones, sides * tall).linear.sum(), rank)
+
+
 def test_no_features_hold_nothing():
     linear, rest = split(np.ones((2, 3)), np.zeros((3, 2)))
     np.testing.assert_array_equal(linear, 0)
@@ -68,6 +83,16 @@ def test_a_tiny_twin_does_not_end_the_phase():
     assert 20 < linear_phase([0, 10, 20, 30], network, twin).end < 30
 
 
+def test_a_gap_that_only_meets_the_threshold_has_not_left():
+    """It rests at the threshold from step 1 to 2, and exceeds it from then on; at step 0 it may meet it too."""
+    twin = np.ones((4, 1))
+    network = twin + np.sqrt([[0.0], [0.25], [0.25], [1.0]])
+    assert linear_phase([0, 1, 2, 3], network, twin, threshold=0.25).end == 2
+    assert linear_phase([1, 2, 3], network[1:], twin[1:], threshold=0.25).end == 2
+    assert linear_phase([0, 1], network[:2], twin[:2], threshold=0.25).end == np.inf
+    assert linear_phase([5, 7, 11], network[1:], twin[1:], threshold=0.125, scale=0.5).end == 5
+
+
 def test_a_phase_may_have_no_end_or_no_beginning():
     twin = np.ones((3, 2))
     phase = linear_phase([0, 1, 2], twin, twin)
@@ -93,6 +118,10 @@ def test_a_phase_may_have_no_end_or_no_beginning():
         ),
         (lambda: split(np.ones((2, 3)), np.ones((2, 3))), "features"),
         (lambda: split(np.ones((2, 3)), np.full((3, 1), np.inf)), "must be finite"),
+        (lambda: split(np.ones((2, 3, 1, 1)), np.ones((3, 1))), "values must be .time, example. or"),
+        (lambda: split(np.ones((3, 2, 3)), np.ones((3, 1))), "of as many examples as features, 3; got shape"),
+        (lambda: split(np.ones(2), np.ones((3, 1))), "of as many examples as features, 3; got shape"),
+        (lambda: relative_mse(np.ones((2, 3, 1, 1)), np.ones((2, 3, 1, 1))), "network must be .time, example. or"),
         (lambda: linear_phase([0, 0], np.ones((2, 3)), np.ones((2, 3))), "steps must be rising"),
         (
             lambda: linear_phase([0, 1], np.ones((2, 3)), np.ones((2, 3)), threshold=-1),

@@ -53,6 +53,65 @@ def test_convolutions_by_pushing_and_by_pulling():
     np.testing.assert_allclose(X @ found.weights.T + found.offset, map(jnp.asarray(X)), atol=1e-12)
 
 
+def test_vectors_are_pushed_a_batch_at_a_time():
+    """The centre, then 256 at a time unless asked otherwise, then what the matrix is tried on."""
+    sizes = []
+
+    def map(X):
+        sizes.append(len(X))
+        return X[:, :2] + X[:, 2:3]
+
+    for asked, expected in (({}, [1, 256, 256, 88]), ({"batch": 300}, [1, 300, 300]), ({"batch": 10**12}, [1, 600])):
+        sizes.clear()
+        cr.compact(map, 600, dtype=float, **asked)
+        assert sizes[:-1] == expected
+
+
+OFFSETS = {"none": [0.0, 0.0], "far": [1e8, 3e7], "far below": [-1e8, -3e7], "one far": [1e8, 0.0]}
+
+
+@pytest.mark.parametrize("offset", OFFSETS.values(), ids=OFFSETS)
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_rounding_is_no_bend_at_any_scale(offset, scale, sign):
+    """Differences lose the digits of the offset, 1e-16 of it, and no map is refused for that."""
+    rng = np.random.default_rng(0)
+    W, b = sign * np.abs(rng.standard_normal((2, 50))) * scale, np.array(offset) * scale
+    found = cr.compact(lambda X: X @ W.T + b, 50, dtype=float)
+    bar = 1e-15 * (np.abs(b).max() + np.abs(W).max())
+    np.testing.assert_allclose(found.weights, W, rtol=0, atol=bar)
+    np.testing.assert_array_equal(found.offset, b)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1.0, 1e8, 1e100])
+def test_a_slight_bend_in_one_output_is_seen_at_any_scale(scale):
+    """A hundred-thousandth of the map, upwards or downwards, in one of many outputs."""
+    W = np.random.default_rng(0).standard_normal((6, 40)) * scale
+    for bend in (np.abs, lambda X: -np.abs(X), lambda X: np.minimum(X, 0)):
+
+        def map(X, bend=bend):
+            outputs = X @ W.T
+            outputs[:, 3] += 1e-5 * scale * bend(X[:, 7:20]).sum(axis=1)
+            return outputs
+
+        with pytest.raises(ValueError, match="map must be affine"):
+            cr.compact(map, 40, dtype=float)
+
+
+def test_a_bend_is_seen_about_a_far_centre():
+    """Along principal directions too, with the centre away from zero and an offset that nearly cancels."""
+    components = pc.fit(np.random.default_rng(0).standard_normal((9, 4)) + 5)
+    cr.compact(lambda X: X - 5, 4, components, dtype=float)
+    with pytest.raises(ValueError, match="map must be affine"):
+        cr.compact(lambda X: X - 5 + 1e-4 * (X - 5) ** 2, 4, components, dtype=float)
+
+
+def test_a_map_of_zeros_is_affine():
+    found = cr.compact(lambda X: 0 * X, 3, dtype=float)
+    assert not found.weights.any()
+    assert not found.offset.any()
+
+
 def test_single_precision():
     net, params = conv()
     params = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), params)
@@ -95,6 +154,12 @@ def test_non_linear_networks_are_refused_and_approximated():
     np.testing.assert_allclose(near.weights @ (x + step) + near.offset, moved, atol=1e-13)
 
 
+class Half:
+    """A centre without directions."""
+
+    mean = np.zeros(3)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -105,7 +170,18 @@ def test_non_linear_networks_are_refused_and_approximated():
         (lambda: cr.compact(lambda X: X, 3, pc.fit(np.eye(4))), "components must be of 3 inputs"),
         (lambda: cr.compact(lambda X: X, 3, "principal"), "components must be principal components"),
         (lambda: cr.compact(lambda X: X, 2**40), "inputs must lead to arrays of at most"),
+        (lambda: cr.compact(3, 3), "map must be a function"),
+        (lambda: cr.compact(lambda X: X[:1], 3), "map must take rows .* to rows of outputs; it gave shape"),
+        (lambda: cr.compact(lambda X: X[:, :, None], 3), "map must take rows .* to rows of outputs; it gave shape"),
+        (lambda: cr.compact(lambda X: X, 3, Half()), "components must be principal components"),
+        (lambda: cr.principal(np.ones((2, 3)), "principal"), "components must be principal components"),
+        (lambda: cr.principal(np.ones((2, 4, 1)), pc.fit(np.eye(4))), "weights must be"),
+        (lambda: cr.principal(np.ones(4), pc.fit(np.eye(4))), "weights must be"),
+        (lambda: cr.tangent(3, np.ones(3)), "map must be a function"),
         (lambda: cr.tangent(lambda X: X, np.ones((2, 2))), "at must be one example"),
+        (lambda: cr.tangent(lambda X: X, np.ones(0)), "at must be one example"),
+        (lambda: cr.tangent(lambda X: X, np.arange(3)), "at must be one example"),
+        (lambda: cr.tangent(lambda X: X, ["a"]), "at must be"),
         (lambda: cr.tangent(lambda X: X @ np.eye(2), np.ones(3)), r"map must take rows \(1, 3\); it raised"),
         (lambda: cr.activation_free(3), "model must be a network"),
         (lambda: cr.principal(np.ones((2, 3)), pc.fit(np.eye(4))), "weights must be"),

@@ -1,5 +1,9 @@
 """Tangent kernels against the Jacobian written out."""
 
+import sys
+from functools import partial
+from types import SimpleNamespace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -90,6 +94,32 @@ def test_any_function_has_a_kernel(sizes, two, memory):
     assert kernels.spectrum(square).min() > -1e-10 * max(1.0, square.max())
 
 
+@pytest.mark.parametrize("outputs", ["all", "diagonal", "mean"])
+@pytest.mark.parametrize("net", NETS[3:])
+def test_off_the_host_the_kernel_is_the_same(net, outputs, monkeypatch):
+    """All at once and by JAX alone, as on a GPU."""
+    params, d = shaken(net), net.shape[1]
+    x, y = rows(3, d), rows(2, d, 1)
+    here = kernels.empirical(net, params, x, y, outputs=outputs)
+    monkeypatch.setattr(kernels, "_on_cpu", lambda x: False)
+    monkeypatch.setattr(kernels.np, "matmul", None)
+    close(kernels.empirical(net, params, x, y, outputs=outputs), here)
+
+
+def test_blocks_are_no_larger_than_memory_allows_and_half_of_a_square_is_enough(monkeypatch):
+    net = MLP((3, 2))
+    params, sizes = shaken(net), []
+    prepare = kernels._Layers.prepare
+    monkeypatch.setattr(kernels._Layers, "block", lambda self, memory: 3)
+    monkeypatch.setattr(kernels._Layers, "prepare", lambda self, x: sizes.append(len(x)) or prepare(self, x))
+    x = rows(7, 3)
+    kernels.empirical(net, params, x)
+    assert sizes == [3, 3, 1, 3, 1, 1]  # a block, and those to its right
+    sizes.clear()
+    kernels.empirical(net, params, x, x[:4])
+    assert sizes == [3, 3, 1] * 2 + [1, 3, 1]
+
+
 def test_functions_of_one_value_have_flat_kernels():
     kernel = kernels.empirical(lambda p, x: x @ p, jnp.ones(3), np.eye(3)[:2])
     np.testing.assert_allclose(kernel, np.eye(2))
@@ -170,6 +200,41 @@ def test_memory_bounds_the_block_of_a_plain_function():
     assert parts.block(3 * 8 * 4 * 400 * 32) == 32
 
 
+@pytest.mark.parametrize(("net", "positions"), [(MLP((2, 2, 1)), 1), (NETS[1], 4), (NETS[4], 2)])
+def test_memory_bounds_what_pairs_hold(net, positions):
+    """With much memory and few numbers an example, six products for every pair of positions of a block."""
+    parts = kernels._Layers(net, shaken(net), rows(1, net.shape[1]))
+    memory = 2.0**40
+    block = parts.block(memory)
+    assert 6 * 8 * (positions * block) ** 2 <= memory < 6 * 8 * (positions * (block + 1)) ** 2
+
+
+def test_memory_bounds_what_several_outputs_and_positions_hold():
+    """Of the layer that needs most: for each output its inputs and derivatives, or its Jacobian; and what is held."""
+    for net, most in ((MLP((30, 20, 5)), 5 * 50), (NETS[4], 3 * 2 * 24), (ConvNet((3, 3, 2), (2,), (1,)), 2 * 18)):
+        parts = kernels._Layers(net, shaken(net), rows(1, net.shape[1]))
+        taps = [positions * fan_out for positions, fan_out in net.tap_shapes]
+        inputs, _ = jax.eval_shape(partial(kernels._factors, net), shaken(net), rows(1, net.shape[1]))
+        held = sum(a.size for a in inputs) + net.shape[0] * sum(taps)
+        memory = 8.0 * 2 * (most + held) * 5
+        assert parts.block(memory) == 5, net
+        assert parts.block(memory - 1) == 4
+
+
+def test_memory_bounds_layers_and_leaves_together():
+    params = {"a": rows(8, 50), "b": rows(1, 50), "c": rows(50, 4)}
+    function = lambda p, x: (jnp.tanh(x @ p["a"]) + jnp.sin(p["b"])) @ p["c"]  # noqa: E731
+    parts = kernels._any_function(function, params, rows(1, 8))
+    assert parts.count == 3
+    for memory in (1e4, 1e5, 1e6, 1e9):
+        assert parts.block(memory) == min(parts.layers.block(memory), parts.leaves.block(memory))
+    assert {parts.layers.block(m) < parts.leaves.block(m) for m in (1e4, 1e9)} == {True}
+    params["b"] = rows(1, 1)  # and where leaves need more
+    function = lambda p, x: jnp.tanh(x @ p["a"] @ p["c"]) + jnp.sum(jnp.sin(p["d"]) * p["b"])  # noqa: E731
+    parts = kernels._any_function(function, params | {"d": rows(500, 50)}, rows(1, 8))
+    assert parts.block(1e7) == parts.leaves.block(1e7) < parts.layers.block(1e7)
+
+
 def test_the_kernel_of_a_model_whose_map_is_a_matrix():
     net = DeepLinear((3, 4, 2))
     params, x = shaken(net), rows(4, 3)
@@ -182,10 +247,14 @@ def test_spectrum():
     np.testing.assert_allclose(kernels.spectrum(K), [3, 1])
     both = np.einsum("nm,kl->nmkl", K, np.diag([1.0, 5.0]))
     np.testing.assert_allclose(kernels.spectrum(both), [15, 5, 3, 1])
-    with pytest.raises(ValueError, match="kernel must have shape"):
-        kernels.spectrum(np.ones((2, 3)))
+    J = np.random.default_rng(0).normal(size=(3, 2, 9))
+    whole = np.einsum("nkp,mlp->nmkl", J, J)
+    np.testing.assert_allclose(kernels.spectrum(whole), np.linalg.svd(J.reshape(6, 9), compute_uv=False) ** 2)
+    for shape in ((2, 3), (4,), (2, 2, 2), (2, 2, 2, 3), (2, 3, 2, 2), (2, 3, 3, 2), (1, 1, 1, 1, 1)):
+        with pytest.raises(ValueError, match="kernel must have shape"):
+            kernels.spectrum(np.ones(shape))
     with pytest.raises(ValueError, match="kernel must be finite"):
-        kernels.spectrum(np.full((2, 2), np.nan))
+        kernels.spectrum([[1.0, np.nan], [np.nan, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -199,6 +268,15 @@ def test_spectrum():
         ({"memory": 0}, "memory must be a finite number above 0"),
         ({"parameters": {}}, "parameters must hold floating-point arrays"),
         ({"parameters": {"count": np.arange(3)}}, "parameters must hold floating-point arrays"),
+        ({"parameters": {"a": np.ones(3), "count": np.arange(3)}}, "parameters must hold floating-point arrays"),
+        ({"parameters": {"a": np.ones(3), "name": "b"}}, "parameters must hold floating-point arrays"),
+        ({"parameters": la.starts.gaussian(MLP((4, 3)), KEY, deviation=1.0)}, "^parameters"),
+        ({"x": 1.0}, "x must hold at least one example"),
+        ({"y": np.array([[1.0, np.inf, 0.0, 0.0]])}, "y must be finite"),
+        ({"model": lambda p, x: x @ jax.tree.leaves(p)[0].T, "x": np.full((2, 4), np.nan)}, "x must be finite"),
+        ({"model": lambda p, x: jnp.ones((x.shape[0], 2, 2))}, r"model must return \(n,\) or \(n, k\)"),
+        ({"model": lambda p, x: jnp.ones((2, 2))}, r"model must return \(n,\) or \(n, k\)"),
+        ({"model": lambda p, x: (x, x)}, r"model must return \(n,\) or \(n, k\)"),
         ({"model": lambda parameters, x: jnp.sum(x)}, r"model must return \(n,\) or \(n, k\)"),
     ],
 )
@@ -276,6 +354,52 @@ def test_a_linen_module_takes_its_variables():
     variables = {"params": {"kernel": W}, "scale": {"by": jnp.asarray(2.0)}}
     expected = naive(lambda p, x: 2.0 * jnp.tanh(x @ p), W, x, x)
     close(kernels.empirical(module, variables, x), expected)
+    assert variables["params"] is kernels.as_function(module, variables)[1]
+
+
+def test_a_linen_module_takes_its_parameters_alone():
+    module = type("Mine", (Plain, type("Module", (), {"__module__": "flax.linen.module"})), {})()
+    function, parameters = kernels.as_function(module, {"kernel": jnp.ones((2, 1))})
+    np.testing.assert_array_equal(function(parameters, jnp.ones((3, 2))), 2 * np.ones((3, 1)))
+
+
+class Plain:
+    """A linen module without other variables."""
+
+    def apply(self, variables, x):
+        return x @ variables["params"]["kernel"]
+
+
+class Held:
+    """What an nnx module looks like: it holds its own parameters."""
+
+    def __init__(self, kernel, scale):
+        self.kernel, self.scale = kernel, scale
+
+    def __call__(self, x):
+        return self.scale * jnp.tanh(x @ self.kernel)
+
+
+def test_a_module_of_nnx_is_split_into_its_parameters_and_the_rest(monkeypatch):
+    home = type("Mine", (Held, type("Module", (), {"__module__": "flax.nnx.module"})), {})
+    nnx = SimpleNamespace(
+        Param="Param",
+        split=lambda module, kind, rest: (type(module), module.kernel, module.scale),
+        merge=lambda graph, held, others: graph(held, others),
+    )
+    monkeypatch.setitem(sys.modules, "flax", SimpleNamespace(nnx=nnx))
+    monkeypatch.setitem(sys.modules, "flax.nnx", nnx)
+    x, W = rows(4, 3), rows(3, 2, seed=1)
+    expected = naive(lambda p, x: 3.0 * jnp.tanh(x @ p), W, x, x)
+    close(kernels.empirical(home(W, 3.0), None, x), expected)
+
+
+def test_examples_may_be_lists_and_whole_numbers_are_numbers_to_a_network():
+    net = MLP((2, 3, 1))
+    params = shaken(net)
+    expected = kernels.empirical(net, params, jnp.array([[1.0, 2.0], [3.0, -1.0]]))
+    close(kernels.empirical(net, params, [[1, 2], [3, -1]]), expected)
+    close(kernels.empirical(net, params, jnp.array([[1, 2], [3, -1]])), expected)
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 70])

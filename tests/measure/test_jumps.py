@@ -19,6 +19,8 @@ POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
         ([0, 0, 0, 0, 0, 0, 0], [np.inf, np.inf]),
         ([0, 1, 0, 1, 1, 2, 2], [3.0, 6.0]),  # the last departure counts
         ([0, 2, 0, 1, 1, 2, 2], [3.0, 6.0]),  # a later point passed on the way does not
+        ([0, 0, 1, 1, 2, 2, 1], [2.5, np.inf]),  # it has gone back
+        ([0, 1, 1, 0, 0, 0, 0], [np.inf, np.inf]),
     ],
 )
 def test_paths_that_rest(rests, jumps):
@@ -38,6 +40,35 @@ def test_shares_by_their_definition_at_every_scale(scale):
     np.testing.assert_allclose(share_along(scale * W, b), expected, rtol=1e-13)
     np.testing.assert_allclose(share_along(W, b) + share_along(W, [4.0, 3.0]), 1)
     assert share_along(np.zeros((3, 2)), b) == 0
+
+
+def test_shares_of_all_signs_and_along_short_directions():
+    """Entries that are zero or all negative are scaled like others, and a direction of any length is one."""
+    W = np.array([[0.0, -2.0, -1.0], [-3.0, 0.0, -1.0]])
+    for scale in (1e-200, 1.0, 1e200):
+        for b in ([0.0, 0.001, 0.0], [0.0, 1.0, 0.0], [0.0, -500.0, 0.0]):
+            np.testing.assert_allclose(share_along(scale * W, b), 4 / 15, rtol=1e-13)
+    np.testing.assert_allclose(share_along([W, 0 * W], [1.0, 0.0, 0.0]), [9 / 15, 0])
+    assert share_along([[0.5]], [1.0]) == 1
+
+
+def naive_jumps(times, path, points):
+    """From the last pair back: the first record after the last one that is not nearer to the next point."""
+    found, end = [np.inf] * (len(points) - 1), len(times)
+    for p in reversed(range(len(points) - 1)):
+        nearer = [np.linalg.norm(x - points[p + 1]) < np.linalg.norm(x - points[p]) for x in path[:end]]
+        left = next((i + 1 for i in reversed(range(end)) if not nearer[i]), 0)
+        if any(nearer) and left < len(times):
+            found[p], end = times[left], left
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_walks_against_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    times, points = np.cumsum(rng.uniform(0.1, 1, 9)), rng.normal(size=(4, 2))
+    path = np.cumsum(rng.normal(size=(9, 2)), axis=0)
+    np.testing.assert_array_equal(jump_times(times, path, points), naive_jumps(times, path, points))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Measures against NumPy, and at the limits."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -46,6 +47,8 @@ def test_conserved_matrices_and_unbalancedness_by_hand():
     (found,) = measure.conserved(layers)
     np.testing.assert_allclose(found, expected)
     np.testing.assert_allclose(measure.unbalancedness(layers), np.linalg.norm(expected))
+    small = [jnp.ones((2, 2), jnp.float32)]
+    assert measure.unbalancedness(small).dtype == jnp.float32
     assert measure.unbalancedness(layers[:1]) == 0.0
 
 
@@ -107,6 +110,31 @@ def test_the_threshold_of_rank_is_rounding_times_the_larger_side():
         assert measure.numerical_rank(W, 10 * eps) == 2
 
 
+def test_the_threshold_of_rank_is_that_of_one_matrix_of_a_stack_and_must_be_exceeded():
+    eps = np.finfo(float).eps
+    stack = jnp.tile(jnp.diag(jnp.array([1.0, 100 * eps])), (1000, 1, 1))
+    np.testing.assert_array_equal(measure.numerical_rank(stack), 2)
+    W = jnp.diag(jnp.array([2.0, 1.0, 0.0]))
+    assert measure.numerical_rank(W, 0.5) == 1
+    assert measure.numerical_rank(W, 0.0) == 2
+    traced = jax.jit(measure.numerical_rank)
+    assert [int(traced(W, threshold)) for threshold in (0.5, 0.4)] == [1, 2]
+
+
+SIGNED = {"below zero": [[-1.0, -2.0], [-4.0, -0.5]], "with a zero": [[0.0, 3.0], [-1.0, 2.0]], "small": [[0.3, 0.2]]}
+
+
+@pytest.mark.parametrize("entries", SIGNED.values(), ids=SIGNED)
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_lengths_are_scaled_by_the_largest_entry_whatever_its_sign(entries, scale):
+    W = np.array(entries)
+    U, _, Vt = np.linalg.svd(W[:, ::-1], full_matrices=False)
+    share = sum((u @ W @ v) ** 2 for u, v in zip(U.T, Vt, strict=True)) / np.sum(W**2)
+    np.testing.assert_allclose(measure.frobenius_norm(scale * W), scale * np.linalg.norm(W), rtol=1e-13)
+    np.testing.assert_allclose(measure.alignment(scale * W, W[:, ::-1]), share, rtol=1e-12)
+    assert measure.frobenius_norm(0 * W) == 0
+
+
 def test_unbalancedness_of_several_layers_is_the_largest():
     layers = [jnp.eye(2), 2 * jnp.eye(2), 2 * jnp.eye(2), jnp.eye(2)]
     np.testing.assert_allclose(
@@ -124,6 +152,7 @@ def test_unbalancedness_of_several_layers_is_the_largest():
         (lambda: measure.effective_rank(jnp.ones((2, 2), bool)), "W must be real numbers; got bool"),
         (lambda: measure.numerical_rank(jnp.eye(2), np.nan), "threshold must be a finite number"),
         (lambda: measure.numerical_rank(jnp.eye(2), -1.0), "threshold must be a finite number of at least 0"),
+        (lambda: measure.numerical_rank(jnp.eye(2), 1.0), "threshold must be a finite number of at least 0"),
         (lambda: measure.mode_strengths(jnp.eye(2), jnp.eye(3)), "target must be of the shape"),
         (lambda: measure.conserved([]), "layers must be a sequence"),
         (lambda: measure.conserved([jnp.eye(2), jnp.eye(3)]), r"layers\[1\] must be of 2 columns"),

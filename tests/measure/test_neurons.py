@@ -1,5 +1,6 @@
 """Where neurons point: by hand, against NumPy, at the limits, and blind to what should not matter."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -79,6 +80,18 @@ def test_weights_and_neurons_of_length_zero():
     np.testing.assert_allclose(neurons.concentration(W, 1e-300 * weights), 0.75, rtol=1e-14)
 
 
+def test_neurons_below_zero_or_with_a_zero_are_scaled_like_others():
+    W = np.array([[-3.0, -4.0], [0.0, -2.0], [0.5, 0.0], [-1e-3, -1e-3]])
+    unit = np.array([[-0.6, -0.8], [0.0, -1.0], [1.0, 0.0], [-np.sqrt(0.5), -np.sqrt(0.5)]])
+    for scale in (1e-200, 1.0, 1e200):
+        np.testing.assert_allclose(neurons.directions(jnp.asarray(scale * W)), unit, rtol=1e-14)
+
+
+def test_weights_are_taken_inside_a_compiled_function():
+    W, weights = jnp.asarray(np.random.default_rng(1).normal(size=(5, 3))), jnp.array([0.5, 2.0, 0.0, 1.0, 3.0])
+    np.testing.assert_allclose(jax.jit(neurons.spread)(W, weights), neurons.spread(W, weights), rtol=1e-12)
+
+
 def test_what_is_not_a_number_has_no_directions():
     W = jnp.array([[np.nan, 1.0], [1.0, 0.0]])
     for measured in (neurons.concentration(W), neurons.effective_directions(W)):
@@ -94,6 +107,8 @@ def test_what_is_not_a_number_has_no_directions():
             lambda: neurons.spread(jnp.ones((2, 3)), jnp.array([1.0, -1.0])),
             "weights must be finite numbers of at least 0",
         ),
+        (lambda: neurons.spread(jnp.ones((2, 3)), jnp.array([1.0, np.inf])), "weights must be finite numbers"),
+        (lambda: neurons.spread(jnp.ones((2, 3)), jnp.ones((2, 1))), "weights must be a vector of 2"),
         (lambda: neurons.directions(jnp.ones(3)), "W must be a matrix"),
         (lambda: neurons.directions(jnp.ones((2, 2, 2))), "W must be one matrix"),
     ],

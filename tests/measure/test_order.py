@@ -79,6 +79,22 @@ def test_group_means_and_moving_averages():
     np.testing.assert_array_equal(found.counts, [2, 2])
     assert np.isnan(order.group_means([1.0, 2.0], [0, 1]).errors).all()
     np.testing.assert_allclose(order.moving_average([1, 2, 3, 4], 2), [1.5, 2.5, 3.5])
+    np.testing.assert_allclose(order.moving_average([1, 2, 5], 1), [1, 2, 5])
+
+
+@given(st.integers(1, 40), st.integers(0, 99))
+def test_groups_by_their_definition(n, seed):
+    """Groups of one to many examples, some of them in none."""
+    rng = np.random.default_rng(seed)
+    score, by = rng.standard_normal(n), rng.choice([-2.5, 0.0, 1.0, 7.0, np.nan], n)
+    by[0] = 0.0
+    found = order.group_means(score, by)
+    groups = {value: score[by == value] for value in sorted(set(by[~np.isnan(by)].tolist()))}
+    np.testing.assert_array_equal(found.values, list(groups))
+    np.testing.assert_array_equal(found.counts, [len(group) for group in groups.values()])
+    np.testing.assert_allclose(found.means, [group.mean() for group in groups.values()], atol=1e-14)
+    errors = [group.std(ddof=1) / len(group) ** 0.5 if len(group) > 1 else np.nan for group in groups.values()]
+    np.testing.assert_allclose(found.errors, errors, atol=1e-14)
 
 
 def naive_neighbours(X, k):
@@ -131,6 +147,25 @@ def test_critical_scores_by_their_definitions(steps, n, seed):
         np.testing.assert_equal(frequency[j], some[0] if some else np.nan)
 
 
+def test_sizes_and_frequencies_that_are_left_out():
+    """Components are counted from 1, frequencies from 0."""
+    predictions, labels = [[0, 1, 1], [1, 1, 0], [1, 1, 0]], [1, 1, 0]
+    np.testing.assert_array_equal(critical.critical_pc(predictions, labels), [2, 1, 2])
+    np.testing.assert_array_equal(critical.critical_frequency(predictions, labels), [1, 0, 1])
+    np.testing.assert_array_equal(critical.critical_frequency(predictions, labels, [3.5, 7, 9]), [7, 3.5, 7])
+
+
+def test_linear_predictions_without_an_offset_and_of_any_rising_sizes():
+    W, C = np.random.default_rng(0).standard_normal((3, 4)), np.random.default_rng(1).standard_normal((9, 4))
+    found = critical.linear_predictions(W, C, [0, 1, 2, 4])
+    np.testing.assert_array_equal(found[0], 0)  # ties go to the lower class
+    for row, P in zip(found, (0, 1, 2, 4), strict=True):
+        np.testing.assert_array_equal(row, np.argmax(C[:, :P] @ W[:, :P].T, axis=1))
+    for sizes in ([1, 1], [2, 1], [1, 3, 2], [0, 2, 2], [2, 5]):
+        with pytest.raises(ValueError, match="sizes must be"):
+            critical.linear_predictions(W, C, sizes)
+
+
 @given(st.integers(1, 5), st.integers(2, 9), st.integers(0, 99))
 def test_linear_predictions_are_those_on_projected_data(classes, q, seed):
     rng = np.random.default_rng(seed)
@@ -148,6 +183,20 @@ def test_linear_predictions_are_those_on_projected_data(classes, q, seed):
     [
         (lambda: order.accessibility(np.ones((2, 3), bool)), "correct must be"),
         (lambda: order.accessibility(np.ones((2, 3, 1))), "correct must be boolean"),
+        (lambda: order.accessibility(np.ones((2, 3, 0), bool)), "correct must be .member, epoch, example."),
+        (lambda: order.accessibility(np.ones((1, 2, 3, 1), bool)), "correct must be .member, epoch, example."),
+        (lambda: order.Accessibility(1).add(True), "1 examples on its last axis"),
+        (lambda: order.constancy(np.arange(5), np.arange(6)), "scores of the same examples"),
+        (lambda: order.constancy(np.arange(5), np.ones(5)), "b must be scores that differ"),
+        (
+            lambda: order.constancy(np.arange(5), np.arange(5), resamples=10**6 + 1),
+            "resamples must be.* at most 1000000",
+        ),
+        (lambda: order.constancy(np.arange(5), np.arange(5), confidence=0.0), "confidence must be"),
+        (lambda: order.fastest([1.0], 1.5), "share must be"),
+        (lambda: order.moving_average([1.0], 0), "width must be"),
+        (lambda: near.neighbours(np.array([[1.0, np.nan], [2.0, 3.0]]), 1), "features must be finite"),
+        (lambda: near.neighbours(np.ones((3, 0)), 1), "features must be finite"),
         (lambda: order.Accessibility(0), "examples must be"),
         (lambda: order.Accessibility(2).add(np.ones(3, bool)), "2 examples on its last axis"),
         (lambda: order.Accessibility(2).merge(order.Accessibility(3)), "other must be of 2 examples; got 3"),
@@ -208,8 +257,15 @@ def test_more_neighbours_than_the_filter_could_offer(monkeypatch):
     for name, value in (("SMALL", 50), ("SAMPLE", 36), ("FILTER", 8), ("ROWS", 64)):
         monkeypatch.setattr(near, name, value)
     X = np.random.default_rng(1).standard_normal((60, 40))
-    found = near.neighbours(X, 20)
-    np.testing.assert_array_equal(np.sort(found, axis=1), naive_neighbours(X, 20))
+    for k in (1, 2, 9, 10, 11, 20, 59):  # 6 k and 24 k candidates: fewer than there are examples, as many, more
+        found = near.neighbours(X, k)
+        np.testing.assert_array_equal(np.sort(found, axis=1), naive_neighbours(X, k))
+
+
+def test_neighbours_of_images_are_those_of_their_pixels():
+    X = np.random.default_rng(2).standard_normal((20, 3, 2, 2))
+    found = near.neighbours(X, 4)
+    np.testing.assert_array_equal(np.sort(found, axis=1), naive_neighbours(X.reshape(20, 12), 4))
 
 
 def test_one_dimensional_features_are_refused():

@@ -75,6 +75,31 @@ def one_output(p, x):
     return jax.nn.relu(x @ A) @ b
 
 
+def by_number(p, x):
+    """Another way for one example than for several: nothing can be said of its layers."""
+    A, B = p
+    hidden = jnp.tanh(x @ A)
+    return hidden @ B if x.shape[0] == 1 else jnp.tanh(hidden @ A) @ B
+
+
+def weights_first(p, x):
+    """The weights as the first factor, examples last."""
+    A, B = p
+    return (B @ jnp.tanh(A @ x.T)).T
+
+
+def batched(p, x):
+    """A matrix for each of two groups, contracted along with them: no dense layer; and weights times weights."""
+    A, B, C = p
+    return jnp.einsum("ngi,gio->no", x.reshape(-1, 2, 2), jnp.einsum("gij,gjk->gik", A, B)) @ C
+
+
+def handed_on(p, x):
+    """A leaf that the outputs hold as it is, and one that a compiled function takes beside it."""
+    A, B = p
+    return jax.jit(lambda A, x: x @ A)(A, x) + B[None]
+
+
 ROW, SEQUENCE = draws((N, 4), (N, 5, 4), seed=1)
 CASES = {
     "plain": (plain, draws((4, 6), (6,), (2, 6)), ROW, (0, 2)),
@@ -84,6 +109,9 @@ CASES = {
     "attending": (attending, draws((4, 2, 3), (4, 2, 3), (2, 3, 2)), SEQUENCE, (0, 1, 2)),
     "time first": (time_first, draws((4, 6), (6, 2)), SEQUENCE, (0, 1)),
     "flattened": (flattened, draws((4, 3)), SEQUENCE, ()),
+    "weights first": (weights_first, draws((6, 4), (2, 6)), ROW, (0, 1)),
+    "batched": (batched, draws((2, 2, 3), (2, 3, 3), (3, 2)), ROW, (2,)),
+    "handed on": (handed_on, draws((4, 2), (2,)), ROW, (0,)),
     "one output": (one_output, draws((4, 6), (6,)), ROW, (0, 1)),
 }
 
@@ -96,6 +124,10 @@ def test_layers_are_found_and_the_kernel_is_the_same(case):
     kernel = empirical(function, parameters, x)
     wanted = naive(function, parameters, x)
     np.testing.assert_allclose(kernel.reshape(wanted.shape), wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
+
+
+def test_a_function_that_takes_another_way_for_another_number_of_examples():
+    assert traced(by_number, draws((4, 4), (4, 2)), ROW) is None
 
 
 def test_modules_of_equinox_and_tokens():

@@ -64,6 +64,25 @@ def test_scales_are_members_of_an_ensemble():
         )
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_shape_is_symmetric_up_to_rounding_of_its_largest_direction(scale):
+    net = la.models.DeepLinear((2, 3, 1))
+    for off, symmetric in ((5e-13, True), (5e-12, False)):
+        shape = scale * np.array([[1.0, off], [0.0, 1e-3]])
+        if symmetric:
+            W = shaped(net, KEY, 0.5, shape)[0]
+            np.testing.assert_allclose(W.T @ W, shape, atol=1e-12 * scale)
+        else:
+            with pytest.raises(ValueError, match="symmetric and positive definite"):
+                shaped(net, KEY, 0.5, shape)
+
+
+def test_shapes_of_an_ensemble_are_not_looked_at():
+    net, shapes = la.models.DeepLinear((2, 3, 1)), jnp.stack([jnp.eye(2), jnp.diag(jnp.array([1.0, 3.0]))])
+    first = jax.vmap(lambda shape: shaped(net, KEY, 0.5, shape)[0])(shapes)
+    np.testing.assert_allclose(jnp.einsum("khi,khj->kij", first, first), shapes, atol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("widths", "gamma", "shape", "message"),
     [
@@ -74,6 +93,8 @@ def test_scales_are_members_of_an_ensemble():
         ((3, 4, 1), 1.0, [1.0, -2.0, 1.0], "shape must be positive and finite"),
         ((3, 4, 1), 1.0, np.diag([1.0, -2.0, 1.0]), "symmetric and positive definite; its eigenvalues are"),
         ((2, 4, 1), 1.0, [[2.0, 1.0], [0.0, 2.0]], "symmetric and positive definite"),
+        ((2, 4, 1), 1.0, [[2.0, 1.0], [0.6, 2.0]], "symmetric and positive definite"),
+        ((2, 4, 1), 1.0, [[2.0, 0.0], [0.0, 0.0]], "symmetric and positive definite"),
         ((2, 4, 1), 1.0, [[2.0, np.nan], [0.0, 2.0]], "shape must be finite"),
     ],
 )

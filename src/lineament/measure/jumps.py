@@ -31,10 +31,10 @@ def jump_times(times: ArrayLike, path: ArrayLike, points: ArrayLike) -> Array:
     found, until = np.full(nearer.shape[1], np.inf), len(clock)
     for p in reversed(range(len(found))):
         away = np.flatnonzero(~nearer[:until, p])
-        if len(away) == until:  # it has not come to the next point
+        left = int(away[-1]) + 1 if len(away) else 0
+        if len(away) == until or left == len(clock):  # it has not come to the next point, or has gone back
             continue
-        until = int(away[-1]) + 1 if len(away) else 0
-        found[p] = clock[until]
+        found[p], until = clock[left], left
     return found
 
 
