@@ -162,3 +162,31 @@ def test_whitened_examples_whose_eigenvalues_are_all_one(seed):
     X = np.random.default_rng(seed).standard_normal((25, 10))
     report = check(np.linalg.qr(X)[0] * 5)
     assert report.gram == pytest.approx(1, abs=1e-13)
+
+
+@given(st.integers(2, 40), st.integers(1, 8), st.floats(0.3, 3), st.floats(-1, 1), st.integers(0, 2**32 - 1))
+def test_references_and_bars_by_hand(n, d, scale, mean, seed):
+    rng = np.random.default_rng(seed)
+    x = scale * rng.normal(size=(n, d)) * np.linspace(1, 3, d) + mean
+    report, S = check(x), np.atleast_2d(np.cov(x.T))
+    trace, pairs = np.trace(S), n * (n - 1) / 2
+    spread = max(np.sum(S**2) - trace**2 / n, trace**2 / d) / d
+    sd, overlap = np.sqrt(2 * spread / d), np.sqrt(spread / d)
+    expected = {
+        "‖mean‖": (d / n, 2 * d / n + 0.1),
+        "TrΣ": (1.0, 1.1),
+        "‖Σ‖": (1.0, 10.0),
+        "sd": (sd, 2 * sd),
+        "max |‖x‖": (sd * np.sqrt(2 * np.log(2 * n)), 2 * sd * np.sqrt(2 * np.log(2 * n))),
+        "rms": (overlap, 2 * overlap),
+        "max |⟨": (overlap * np.sqrt(2 * np.log(2 * pairs)), 2 * overlap * np.sqrt(2 * np.log(2 * pairs))),
+    }
+    assert report.spread == pytest.approx(spread, rel=1e-9)
+    for name, (reference, allowed) in expected.items():
+        entry = line(report, name)
+        assert (entry.reference, entry.allowed) == pytest.approx((reference, allowed), rel=1e-9), name
+        within = abs(entry.value - 1) <= 0.1 if name == "TrΣ" else entry.value <= entry.allowed
+        assert entry.holds == within, name
+    assert line(report, "TrΣ").value == pytest.approx(trace / d)
+    assert line(report, "‖Σ‖").value == pytest.approx(np.linalg.norm(S, 2) * d / trace)
+    assert line(report, "max |‖x‖").value == pytest.approx(np.max(np.abs(np.sum(x**2, axis=1) / d - 1)))

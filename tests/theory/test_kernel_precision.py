@@ -152,3 +152,22 @@ def test_lengths_at_the_ends_of_the_floats():
 def test_a_kernel_that_no_float_holds_is_refused():
     with pytest.raises(ValueError, match="x must be inputs whose kernel a float can hold"):
         kernels.infinite([[1e200]], activation="relu", hidden_layers=1)
+
+
+def test_a_row_of_zeros_is_at_a_right_angle_to_all_and_to_itself():
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+    for angles in (between(x), between(x, x[:1]), between(x[:1], x)):
+        zero = angles.theta[0] if angles.theta.shape[0] == 1 else angles.theta[:, 0]
+        np.testing.assert_allclose(zero, np.pi / 2, rtol=1e-15)
+    assert between(x).theta[1, 1] == 0
+
+
+@pytest.mark.parametrize("scales", [(1e200, 1.0), (1.0, 1e200), (1e-200, 1e200), (1e80, 1e-80)])
+def test_erf_of_inputs_of_very_different_sizes(scales):
+    rng = np.random.default_rng(8)
+    x, y = (scale * row for scale, row in zip(scales, rng.normal(size=(2, 5)), strict=True))
+    with mp.workdps(900):
+        nngp, ntk, size, ntk_size = reference(None, x, y, 2)
+        made = kernels.infinite(x[None], y[None], activation="erf", hidden_layers=2)
+        for ours, exact, unit in ((made.nngp, nngp, size), (made.ntk, ntk, ntk_size)):
+            assert abs(mp.mpf(float(ours[0, 0])) - exact) <= BAR * unit

@@ -325,3 +325,18 @@ def test_no_mode_passes_its_start_or_its_target():
     sigma = trajectory(t, target, start, balance)
     assert np.all(sigma >= np.minimum(start, target))
     assert np.all(sigma <= np.maximum(start, target))
+
+
+@pytest.mark.parametrize("flip", [1.0, -1.0])
+@pytest.mark.parametrize("size", [0.5, 1.0, 3.0])
+def test_a_balanced_mode_of_the_other_sign_comes_to_zero_and_no_further(flip, size):
+    target, start = flip * size, -flip * size
+    assert time_to(0.0, target, start, 0.0) == np.inf
+    assert np.isnan(time_to(target / 2, target, start, 0.0))
+    assert time_to(start / 2, target, start, 0.0) == pytest.approx(
+        quad(lambda x: 1 / (2 * x * (size + x)), size / 2, size)[0], rel=1e-12
+    )
+    assert time_to(target / 2, target, start, 0.1) == pytest.approx(
+        quad(lambda x: 1 / (np.hypot(0.1, 2 * x) * (size - x)), -size, size / 2, points=[0.0], epsabs=1e-13)[0],
+        rel=1e-9,
+    )

@@ -295,3 +295,21 @@ def test_what_cannot_be_used_is_refused(changed, message):
         linearised.descend(1.5, np.eye(3), np.ones(3), 0.1)
     with pytest.raises(ValueError, match="must be given together"):
         linearised_ensemble.predict(1.0, np.eye(3), np.eye(3), np.ones(3), np.ones((2, 3)))
+
+
+def test_a_krylov_space_ends_no_sooner_than_its_last_terms_vanish_whatever_their_sign(monkeypatch):
+    """Looked at after every product, the last term of one output alternates in sign: below zero it is not yet small."""
+    rng = np.random.default_rng(10)
+    J = rng.normal(size=(120, 120)) * np.geomspace(1, 1e-3, 120)
+    K, y = J @ J.T, rng.normal(size=(120, 1))
+    filtered = lambda values: spectral_filters.flow(np.array([5.0]), values / 120, 120)  # noqa: E731
+    exact = kernel_modes.modes(K, y)
+    whole = exact.combine(exact.basis, filtered(exact.values))
+    monkeypatch.setattr(kernel_modes, "WHOLE", 0)
+    monkeypatch.setattr(kernel_modes, "LARGEST_SHARE", 1)
+    monkeypatch.setattr(kernel_modes, "LOOK", 1)
+    found = kernel_modes.modes(K, y, filtered)
+    assert found.basis.shape[1] < 120
+    np.testing.assert_allclose(
+        found.combine(found.basis, filtered(found.values)), whole, atol=1e-8 * np.abs(whole).max()
+    )

@@ -127,3 +127,14 @@ def test_a_zero_among_the_values_changes_nothing_about_the_others():
     np.testing.assert_allclose(found.matrix[[0, 0, 1], [0, 1, 0]], [1.0, 0.0, 0.5], atol=1e-9)
     assert found.norm > 1
     assert found.gap <= 1e-5
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e6])
+def test_measurements_that_contradict_each_other_are_refused_at_every_scale(scale):
+    """The same entry measured twice: a matrix fits both to half of their difference."""
+    A = np.zeros((3, 2, 2))
+    A[:2, 0, 0] = A[2, 1, 1] = 1.0
+    found = least_nuclear_sensing(A, scale * np.array([1.0, 1 + 1.8e-9, 0.0]))
+    assert found.norm == pytest.approx(scale, rel=1e-5)
+    with pytest.raises(ValueError, match="y must be measurements of some matrix"):
+        least_nuclear_sensing(A, scale * np.array([1.0, 1 + 2.2e-9, 0.0]))

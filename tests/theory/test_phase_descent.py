@@ -192,3 +192,17 @@ def test_descent_at_greater_depth_is_easier():
     value = [float(threshold_descent(2.0, 0.2, 0.8, 0.5, depth=depth)) for depth in (2, 3, 5, np.inf)]
     assert np.all(np.diff(value) > 0)
     assert value[-1] == pytest.approx(threshold(np.inf, 2.0, 0.2, 0.8), rel=0.05)
+
+
+def test_a_level_at_which_a_mode_starts_is_passed_at_step_zero():
+    table = timetable_descent([1.0, 4.0], [0.5, 1.0], 2, 0.2, 0.25, 0.5)
+    assert table.begins.tolist() == [0, 0]
+    assert table.ends[0] == 0
+    assert table.ends[1] > 0
+
+
+def test_a_step_that_ends_at_zero_is_refused():
+    for push in (-2.0, -2.5):
+        with pytest.raises(ValueError, match="stays positive"):
+            advance(1 - push, 1.0, 1.0, 2.0)
+    assert advance(2.9, 1.0, 1.0, 2.0) == pytest.approx(2.9 * 0.05**2)

@@ -326,3 +326,25 @@ X, Y = np.eye(3), np.ones(3)
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_jump_is_found_where_it_is_though_the_tangents_meet_elsewhere(side):
+    for slopes in ((1.0, 3.0), (3.0, 1.0)):
+        jump = lambda z, slopes=slopes: np.where(z < 0.3, slopes[0] * z, side + slopes[1] * z)  # noqa: E731
+        assert find_kinks(jump) == pytest.approx((0.3,), abs=4e-6)
+
+
+def test_a_function_of_two_slopes_has_its_kink_at_zero_and_one_of_one_slope_has_none():
+    assert piecewise_linear(0.5, 2.0).kinks == NAMED["relu"].kinks == (0.0,)
+    assert piecewise_linear(2.0, 2.0).kinks == NAMED["linear"].kinks == ()
+
+
+@pytest.mark.parametrize(("step_size", "stable"), [(1.99, True), (2.0, False), (2.01, False)])
+def test_descent_converges_below_a_rate_of_two_and_not_at_it(step_size, stable):
+    found = twin.Twin([[1.0]], [1.0], twin.FeatureMap(1.0), step_size=step_size)
+    assert found.rates == pytest.approx([step_size])
+    assert found.stable == stable
+    if not stable:
+        with pytest.raises(ValueError, match="t must be finite"):
+            found.predict(np.inf)

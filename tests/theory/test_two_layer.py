@@ -497,3 +497,24 @@ def test_modes_settle_from_the_fastest_on_until_all_have():
     assert np.all(np.diff(counts) > 0)
     assert counts[-1] == 6
     np.testing.assert_array_equal(trajectory(1000.0, W1, turn @ W1.T, Y), Y)
+
+
+@pytest.mark.parametrize("lam", [-0.2, 0.0, 0.2])
+@pytest.mark.parametrize("shape", [(2, 5, 4), (4, 5, 2), (3, 6, 3), (3, 4, 4)])
+def test_slow_modes_go_on_after_fast_ones_have_settled(shape, lam):
+    """Rates far apart: at these times the fastest stands still, while slow ones and single ones are still coupled."""
+    i, h, o = shape
+    rng = np.random.default_rng(8)
+    slow = [3.0, 0.3, 0.05][: min(i, o)] if min(i, o) > 2 else [3.0, 0.05]
+    Y = (orthonormal(rng, o, len(slow)) * slow) @ orthonormal(rng, i, len(slow)).T
+    W1, W2 = balanced_start(rng, i, h, o, lam, 0.5)
+    times = np.array([15.0, 20.0, 40.0, 80.0])  # e^{−3·15} is below rounding
+    found, exact = trajectory(times, W1, W2, Y), grams(times, W1, W2, Y).product
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("growing", [0, 1, 2])
+@pytest.mark.parametrize(("share", "pivots"), [(0.9, [1]), (1.1, [0])])
+def test_an_overlap_is_told_from_zero_at_the_rounding_of_its_column(growing, share, pivots):
+    assert riccati.staircase(np.array([[share * 1e-12], [1.0]]), 1e-12, growing)[1] == pivots
+    assert riccati.staircase(np.array([[share * 1e-42], [1e-30]]), 1e-12, growing)[1] == pivots
