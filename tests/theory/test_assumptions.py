@@ -25,13 +25,13 @@ def test_numbers_by_hand(n, d, scale, seed):
     norms = np.sum(x**2, axis=1) / d
     unit = np.sqrt(np.log(n) / d)
     assert (report.examples, report.dimension, report.pairs) == (n, d, n * (n - 1) // 2)
-    assert report.trace == pytest.approx(np.trace(covariance) / d, rel=1e-10)
-    assert report.largest == pytest.approx(values[-1], rel=1e-10)
+    assert report.trace == pytest.approx(np.trace(covariance) / d, rel=1e-10, abs=0)
+    assert report.largest == pytest.approx(values[-1], rel=1e-10, abs=0)
     assert report.least == pytest.approx(values[0], abs=1e-10 * values[-1])
-    assert report.gram == pytest.approx(np.linalg.norm(x @ x.T, 2) / n, rel=1e-10)
-    assert report.norm_constant == pytest.approx(np.max(np.abs(norms - 1)) / unit, rel=1e-10)
-    assert report.overlap_constant == pytest.approx(np.max(np.abs(overlaps)) / unit, rel=1e-10)
-    assert line(report, "rms").value == pytest.approx(np.sqrt(np.mean(np.square(overlaps))), rel=1e-10)
+    assert report.gram == pytest.approx(np.linalg.norm(x @ x.T, 2) / n, rel=1e-10, abs=0)
+    assert report.norm_constant == pytest.approx(np.max(np.abs(norms - 1)) / unit, rel=1e-10, abs=0)
+    assert report.overlap_constant == pytest.approx(np.max(np.abs(overlaps)) / unit, rel=1e-10, abs=0)
+    assert line(report, "rms").value == pytest.approx(np.sqrt(np.mean(np.square(overlaps))), rel=1e-10, abs=0)
     assert line(report, "sd").value == pytest.approx(np.std(norms), abs=1e-10 * scale**2)
     assert line(report, "‖mean‖").value == pytest.approx(np.sum(x.mean(axis=0) ** 2) * d / np.trace(covariance))
 
@@ -48,10 +48,10 @@ def test_gaussians_and_signs_satisfy_it(d):
         report = check(x)
         assert report.holds, str(report)
         assert "holds" in str(report)
-    assert report.spread == pytest.approx(np.mean(scale**2), rel=0.03)
+    assert report.spread == pytest.approx(np.mean(scale**2), rel=0.03, abs=0)
     # The Gaussian references are met, not just not exceeded.
     for name in ("sd", "rms", "max |‖x‖", "max |⟨"):
-        assert line(report, name).value == pytest.approx(line(report, name).reference, rel=0.3)
+        assert line(report, name).value == pytest.approx(line(report, name).reference, rel=0.3, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_dominant_direction_does_not_fail_the_norms_by_itself():
     assert {entry.name for entry in report.lines if not entry.holds} == {"‖Σ‖·d/TrΣ"} | {
         entry.name for entry in report.lines if entry.name.startswith("max") and not entry.holds
     }
-    assert line(report, "sd").value == pytest.approx(line(report, "sd").reference, rel=0.1)
+    assert line(report, "sd").value == pytest.approx(line(report, "sd").reference, rel=0.1, abs=0)
 
 
 def test_claim_31_rates():
@@ -181,10 +181,10 @@ def test_references_and_bars_by_hand(n, d, scale, mean, seed):
         "rms": (overlap, 2 * overlap),
         "max |⟨": (overlap * np.sqrt(2 * np.log(2 * pairs)), 2 * overlap * np.sqrt(2 * np.log(2 * pairs))),
     }
-    assert report.spread == pytest.approx(spread, rel=1e-9)
+    assert report.spread == pytest.approx(spread, rel=1e-9, abs=0)
     for name, (reference, allowed) in expected.items():
         entry = line(report, name)
-        assert (entry.reference, entry.allowed) == pytest.approx((reference, allowed), rel=1e-9), name
+        assert (entry.reference, entry.allowed) == pytest.approx((reference, allowed), rel=1e-9, abs=0), name
         within = abs(entry.value - 1) <= 0.1 if name == "TrΣ" else entry.value <= entry.allowed
         assert entry.holds == within, name
     assert line(report, "TrΣ").value == pytest.approx(trace / d)

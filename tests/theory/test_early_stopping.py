@@ -56,7 +56,7 @@ def test_the_best_time_of_one_component(log_d, log_signal, log_noise):
     found = theory.best_stopping(task, theory.flow_rates([d]))
     kappa = v / (signal + v)
     assert found.time * d == pytest.approx(-np.log(kappa), rel=1e-4, abs=1e-6)
-    assert found.error == pytest.approx(2 * signal * v / (signal + v), rel=1e-9)
+    assert found.error == pytest.approx(2 * signal * v / (signal + v), rel=1e-9, abs=0)
     assert found.final == pytest.approx(2 * v)
     assert found.gain == pytest.approx(v / (signal + v), rel=1e-6, abs=1e-9)
 

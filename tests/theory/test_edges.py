@@ -53,6 +53,8 @@ def ensemble(**changed):
         (lambda: linearised.predict(1.0, np.zeros((0, 0)), np.ones(0)), r"kernel must be of shape \(n, n\)"),
         (lambda: linearised.predict(1.0, np.diag([1.0, np.nan]), np.ones(2)), "kernel must be finite"),
         (lambda: layer_descent.descend([0, 0.5], [ONE], lambda W, _: W, 0.1), "steps must be whole numbers"),
+        (lambda: linearised.descend([1, 1.5], I2, np.ones(2), 0.1), "steps must be whole numbers"),
+        (lambda: linearised_classes.descend([1, 1.5], I2, I2, 0.1), "steps must be whole numbers"),
         (lambda: learning_curves.expected_errors(3, [1.0, 2.0], [1.0]), "coefficients must be of shape"),
         (lambda: learning_curves.expected_errors(3, [1.0, 2.0], np.ones((1, 1, 2))), "coefficients must be of shape"),
         (lambda: learning_curves.effective_ridge(3, [0.0, 1e-101]), "eigenvalues must hold one of at least 1e-100"),
@@ -160,7 +162,4 @@ def test_a_gram_of_zeros_beside_its_diagonal_may_be_off_by_rounding():
     M = np.diag([2.0, 1.0])
     expected = log_det.convex_objective(M, I2, 0.5)
     M[0, 1] = 1e-13
-    assert log_det.convex_objective(M, I2, 0.5) == pytest.approx(expected, rel=1e-12)
-    M[0, 1] = 2.1e-10
-    with pytest.raises(ValueError, match="M must be symmetric"):
-        log_det.convex_objective(M, I2, 0.5)
+    assert log_det.convex_objective(M, I2, 0.5) == pytest.approx(expected, rel=1e-12, abs=0)

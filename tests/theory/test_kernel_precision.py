@@ -97,7 +97,7 @@ def test_relu_between_opposite_inputs_keeps_its_digits():
         with mp.workdps(60):
             exact = reference((0.0, 1.0), x, y, 1)[0]
         assert kernels.infinite(x[None], y[None], activation="relu", hidden_layers=1).nngp[0, 0] == pytest.approx(
-            float(exact), rel=1e-11
+            float(exact), rel=1e-11, abs=0
         )
 
 
@@ -122,8 +122,8 @@ def test_angles_of_nearly_parallel_rows(distance):
             theta = float(mp.acos(abs(cosine)))
         angles = between(x[None], y[None])
         short = angles.theta if cosine > 0 else angles.supplement
-        assert short[0, 0] == pytest.approx(theta, rel=1e-13)
-        assert angles.theta + angles.supplement == pytest.approx(np.pi, rel=1e-15)
+        assert short[0, 0] == pytest.approx(theta, rel=1e-13, abs=0)
+        assert angles.theta + angles.supplement == pytest.approx(np.pi, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize("itself", [True, False])
@@ -138,13 +138,13 @@ def test_angles_of_many_rows_that_lie_close_together(itself):
         with mp.workdps(60):
             a, b = ([mp.mpf(float(v)) for v in row] for row in (x[i], others[j]))
             exact = float(mp.acos(mp.fdot(a, b) / mp.sqrt(mp.fdot(a, a) * mp.fdot(b, b))))
-        assert theta[i, j] == pytest.approx(exact, rel=2e-13)
+        assert theta[i, j] == pytest.approx(exact, rel=2e-13, abs=0)
 
 
 def test_lengths_at_the_ends_of_the_floats():
     for scale in (1e-320, 1e-300, 1.0, 1e300):
         assert lengths(np.array([[3 * scale, 4 * scale]]))[0] == pytest.approx(
-            np.sqrt(12.5) * scale, rel=1e-15 + 1e-320 / scale
+            np.sqrt(12.5) * scale, rel=1e-15 + 1e-320 / scale, abs=0
         )
     assert lengths(np.zeros((1, 3)))[0] == 0
 

@@ -149,7 +149,7 @@ def test_proposition_3_at_the_origin(n, shape, extra):
         assert not H.any()
         assert found.kind == "non-strict saddle"
     drop = p.loss(np.zeros(shape)) - p.loss(product(found.lower))
-    assert drop == pytest.approx(found.drop, rel=1e-6)
+    assert drop == pytest.approx(found.drop, rel=1e-6, abs=0)
     assert drop > 0
     assert np.linalg.norm(flat(found.lower)) <= 0.3 * (1 + 1e-12)
 

@@ -5,10 +5,13 @@ import pytest
 
 from lineament.theory import (
     circulation,
+    critical_points,
     dual_activations,
+    end_to_end,
     integration,
     jump_times,
     kernel_shapes,
+    label_noise,
     large_steps,
     layer_descent,
     learning_curves,
@@ -22,6 +25,7 @@ from lineament.theory import (
     quadratic,
     silent_alignment,
     singular_flow,
+    two_layer,
     wide_limit,
 )
 
@@ -30,6 +34,25 @@ ONE, I2 = np.ones((1, 1)), np.eye(2)
 
 def field(W):
     return W
+
+
+BOWL = (lambda W: np.sum((W - 1) ** 2) / 2, lambda W: W - 1, lambda W, D: D)
+"""½(w − 1)², whose gradient at w = 1 + δ is δ; its terms, by which it is measured, are of size 2."""
+
+
+def unbalanced(violation):
+    """Layers that miss the solvable class by so much, as `two_layer.balance` measures it."""
+    first = np.diag([1.0, 1.0])
+    off = 1.0
+    for _ in range(8):  # the violation is nearly proportional to what the second layer is off by
+        layers = first, np.diag([1.0, 1 + off * violation])
+        off *= violation / two_layer.balance(*layers).violation
+    return layers
+
+
+def balanced_to(share):
+    """Two layers whose unbalancedness is such a share of the larger of their squared norms."""
+    return np.ones((1, 1)), np.full((1, 1), np.sqrt(1 - share))
 
 
 def steps(count):
@@ -62,6 +85,18 @@ def steps(count):
         (lambda: integration.integrate([0.0, 1.0], [I2], lambda W: [W], "DOP853", 1e-6, 0.995e-100), "atol must be"),
         (lambda: log_det.least_objective([1.0], 0.5, 10**8 + 1), "input_size must be"),
         (lambda: narrowing.narrowed([ONE, ONE], 1001), "order must be"),
+        (lambda: dual_activations.dual("relu", 4.0, 1.0, 2 * (1 + 1.005e-9)), "c must be covariances"),
+        (lambda: dual_activations.dual("relu", 0.0, 1.0, 1.005e-300), "c must be covariances"),
+        (lambda: label_noise.line([1.0, 1.0], [[2.0, 0.0], [2.01e-12, 1.0]]), "S must be symmetric"),
+        (lambda: linearised_classes.flow(1.0, I2, (1 + 1.005e-6) * I2), "y must be shares"),
+        (lambda: log_det.convex_objective([[2.0, 2.01e-10], [0.0, 1.0]], I2, 0.5), "M must be symmetric"),
+        (lambda: log_det.minimum(np.ones((2, 1)), [[1.0], [1 + 2.01e-10]], 0.5), "Y must be in the range of X"),
+        (lambda: silent_alignment.early(0.0, I2, np.ones(2), [0.99e-100, 0.0]), "target must be of a length"),
+        (lambda: silent_alignment.early(0.0, I2, np.ones(2), [1.005e100, 0.0]), "target must be of a length"),
+        (lambda: critical_points.classify_critical_point([(1 + 2.01e-8) * ONE], *BOWL, convex=True), "stationary"),
+        (lambda: two_layer.trajectory(1.0, *unbalanced(1.005e-10), I2), "W1 and W2 must"),
+        (lambda: two_layer.layers(1.0, *unbalanced(1.005e-10), I2), "W1 and W2 must"),
+        (lambda: end_to_end.trajectory_from_layers([1.0], balanced_to(1.005e-8), field), "layers must be balanced"),
     ],
 )
 def test_just_outside(call, message):
@@ -79,6 +114,17 @@ def test_just_outside(call, message):
         lambda: modes.trajectory(1.0, 1.0, 2e-304, 3.0),
         lambda: phase_bounds.log_bounds_descent(2.0, 0.1, 0.9, 0.8283),
         lambda: silent_alignment.early(300.0, I2, np.ones(2), [1.0, 0.0]).alignment,
+        lambda: dual_activations.dual("relu", 4.0, 1.0, 2 * (1 + 0.995e-9)).value,
+        lambda: dual_activations.dual("relu", 0.0, 1.0, 0.995e-300).value,
+        lambda: label_noise.line([1.0, 1.0], [[2.0, 0.0], [1.99e-12, 1.0]]).rates,
+        lambda: linearised_classes.flow(1.0, I2, (1 + 0.995e-6) * I2),
+        lambda: log_det.convex_objective([[2.0, 1.99e-10], [0.0, 1.0]], I2, 0.5),
+        lambda: log_det.minimum(np.ones((2, 1)), [[1.0], [1 + 1.99e-10]], 0.5).value,
+        lambda: silent_alignment.early(0.0, I2, np.ones(2), [1.005e-100, 0.0]).alignment,
+        lambda: silent_alignment.early(0.0, I2, np.ones(2), [0.995e100, 0.0]).alignment,
+        lambda: critical_points.classify_critical_point([(1 + 1.99e-8) * ONE], *BOWL, convex=True).gradient,
+        lambda: two_layer.trajectory(1.0, *unbalanced(0.995e-10), I2),
+        lambda: end_to_end.trajectory_from_layers([1.0], balanced_to(0.995e-8), field).W,
     ],
 )
 def test_just_inside(call):

@@ -70,7 +70,7 @@ def test_values_that_layers_share(share, counts, scale):
     for layer in layers.balanced(W, (8, 3, 2)):
         root = np.linalg.svd(layer)[1]
         assert (root[1] > 0) == counts
-        assert root[0] == pytest.approx(np.sqrt(scale), rel=1e-12)
+        assert root[0] == pytest.approx(np.sqrt(scale), rel=1e-12, abs=0)
 
 
 @SIDES
@@ -90,7 +90,7 @@ def test_eigenvalues_of_kernels(share, counts, scale, sign):
     values = scale * np.array([1.0, 0.5, sign * share * EPS * 3])
     found = kernel_modes.modes(np.diag(values), np.ones((3, 1))).values
     np.testing.assert_allclose(np.sort(found)[1:], np.sort(values[:2]), rtol=1e-14)
-    assert np.min(found) == pytest.approx(values[2] if counts and sign > 0 else 0.0, rel=1e-12)
+    assert np.min(found) == pytest.approx(values[2] if counts and sign > 0 else 0.0, rel=1e-12, abs=0)
 
 
 @SIDES

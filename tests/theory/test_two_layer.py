@@ -358,7 +358,7 @@ def test_the_shaped_start_of_varre(gamma):
     W1, W2 = np.sqrt(2 * gamma) * orthonormal(rng, width, d), np.zeros((k, width))
     Y = rng.normal(size=(k, d))
     value, violation = balance(W1, W2)
-    assert value == pytest.approx(-2 * gamma, rel=1e-14)
+    assert value == pytest.approx(-2 * gamma, rel=1e-14, abs=0)
     assert violation < 1e-15
     product, first, _ = grams([0.1, 1.0, 10.0, np.inf], W1, W2, Y)
     np.testing.assert_allclose(product[-1], Y, atol=1e-13 * max(1, gamma))
