@@ -20,8 +20,8 @@ from ..core.arguments import Array
 
 # Candidate times per decade: every decade of time is covered alike, as rates span many.
 PER_DECADE = 64
-# In units of the fastest rate: before it less is learnt than rounding of the error. Where noise is all but everything, the best
-# time is as early as the share of the signal.
+# In units of the fastest rate: before it less is learnt than rounding of the error. Where noise is all but everything,
+# the best time is as early as the signal's share is small.
 EARLIEST = 1e-12
 
 
