@@ -289,3 +289,16 @@ def test_lower_points_are_looked_for_from_layers_of_the_same_product_within_half
     assert found.kind == "non-strict saddle"
     assert 0 < begun[0] <= radius / 2 * (1 + 1e-12)
     assert np.linalg.norm(flat(found.lower)) <= radius * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_saddle_before_a_layer_of_full_rank(mirrored):
+    """What is above the second layer has no kernel, so that only the way from the outputs down opens the saddle."""
+    target = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    layers = [np.diag([1.0, 0.0]), np.diag([1.0, 0.0]), np.eye(3, 2)]
+    if mirrored:
+        target, layers = target.T, [W.T for W in layers[::-1]]
+    loss = (lambda W: np.sum((W - target) ** 2) / 2, lambda W: W - target, lambda W, D: D)
+    found = classify_critical_point(layers, *loss, convex=True)
+    assert found.kind == "non-strict saddle"
+    assert loss[0](product(found.lower)) == pytest.approx(0.5 - found.drop, rel=1e-12, abs=0)

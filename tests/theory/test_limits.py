@@ -107,6 +107,7 @@ def test_just_outside(call, message):
 @pytest.mark.parametrize(
     "call",
     [
+        lambda: integration.integrate([0.0, 0.1], [I2], lambda W: [W], "DOP853", 3e-14, 1e-100)[0],
         lambda: large_steps.advance(np.ones(1), 4.0, 100),
         lambda: large_steps.advance(np.array([1e6]), 1.0, 2),
         lambda: learning_curves.effective_ridge(1e-100, [1e100]),

@@ -208,3 +208,12 @@ def test_a_step_that_ends_at_zero_is_refused():
         with pytest.raises(ValueError, match="stays positive"):
             advance(1 - push, 1.0, 1.0, 2.0)
     assert advance(2.9, 1.0, 1.0, 2.0) == pytest.approx(2.9 * 0.05**2)
+
+
+@pytest.mark.parametrize("s", [1e-20, 1e-17, 0.2])
+def test_a_mode_may_be_far_below_the_other_before_its_law_is_linear(s):
+    """The end of the first window that is not empty, step by step, also where one mode starts below rounding."""
+    low, high = windows(300, 3.0, s, 0.9, 0.5)
+    first = int(np.argmax(low <= high))
+    assert first > 0
+    assert log_threshold_descent(3.0, s, 0.9, 0.5) == pytest.approx(np.log(high[first]), rel=1e-12, abs=0)

@@ -350,3 +350,9 @@ def test_descent_converges_below_a_rate_of_two_and_not_at_it(step_size, stable):
     if not stable:
         with pytest.raises(ValueError, match="t must be finite"):
             found.predict(np.inf)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_kinks_are_looked_for_between_minus_eight_and_eight(side):
+    assert find_kinks(lambda z: np.abs(z - 7.9 * side)) == pytest.approx((7.9 * side,), abs=1e-7)
+    assert find_kinks(lambda z: np.abs(z - 8.5 * side)) == ()

@@ -518,3 +518,11 @@ def test_slow_modes_go_on_after_fast_ones_have_settled(shape, lam):
 def test_an_overlap_is_told_from_zero_at_the_rounding_of_its_column(growing, share, pivots):
     assert riccati.staircase(np.array([[share * 1e-12], [1.0]]), 1e-12, growing)[1] == pivots
     assert riccati.staircase(np.array([[share * 1e-42], [1e-30]]), 1e-12, growing)[1] == pivots
+
+
+@pytest.mark.parametrize(("share", "pivots"), [(0.97, [0, 2]), (1.03, [0, 1])])
+def test_a_reflection_mixes_the_rounding_of_the_columns(share, pivots):
+    """Turned by 45°, a column of order one takes over half of the variance of a column a thousand times as long."""
+    rounding, long = 1e-12, 1000.0
+    a = share * rounding * np.sqrt(long**2 + 2) / 2  # (√2 a)² against half the sum of both variances
+    assert riccati.staircase(np.array([[1.0, 1.0], [a, -a], [long, 0.0]]), rounding, 0)[1] == pivots
