@@ -262,3 +262,13 @@ def test_without_a_margin_no_rate_is_promised(step_size):
     assert report.margin < 0
     assert report.rate == 0.0
     assert np.all(report.envelope([0.0, 1.0]) == np.inf)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_the_rate_of_square_maps_is_that_of_the_least_eigenvalue_of_the_preconditioner(depth):
+    """At W = δI all n terms of every eigenvalue are as small as they may be; beside a null space one of them is left."""
+    delta, alpha = 0.3, 0.7
+    slowest = eigensystem(delta * np.eye(3), depth).values.min()
+    assert c.guaranteed_rate(depth, delta, alpha, square=True) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)
+    slowest = eigensystem(delta * np.eye(3, 4), depth).values.min()
+    assert c.guaranteed_rate(depth, delta, alpha) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)

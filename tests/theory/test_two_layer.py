@@ -526,3 +526,11 @@ def test_a_reflection_mixes_the_rounding_of_the_columns(share, pivots):
     rounding, long = 1e-12, 1000.0
     a = share * rounding * np.sqrt(long**2 + 2) / 2  # (√2 a)² against half the sum of both variances
     assert riccati.staircase(np.array([[1.0, 1.0], [a, -a], [long, 0.0]]), rounding, 0)[1] == pivots
+
+
+@pytest.mark.parametrize(("share", "pivots"), [(0.97, [0, 1, 3]), (1.03, [0, 1, 2])])
+def test_a_row_blurs_by_its_weights_on_the_pivot_rows_before_it(share, pivots):
+    """(10, 1) is all of the second pivot row and nothing of the first: the rounding of two rows, √2 of that of one."""
+    rounding = 1e-13
+    rows = [[1.0, 0.0, 0.0], [10.0, 1.0, 0.0], [10.0, 1.0, share * np.sqrt(2) * rounding], [0.0, 0.0, 1.0]]
+    assert riccati.staircase(np.array(rows), rounding, 4)[1] == pivots
