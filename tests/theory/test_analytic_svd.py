@@ -178,3 +178,14 @@ def test_coarse_samples_are_refused():
 def test_wrong_use(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (3, 3)])
+def test_a_line_through_the_zero_map_keeps_its_vectors(shape):
+    A = np.random.default_rng(5).normal(size=shape)
+    t = np.array([-2.0, -1.0, 0.0, 1.0, 3.0])
+    U, s, V = track(t[:, None, None] * A, t)
+    np.testing.assert_allclose(np.abs(s), np.abs(t[:, None]) * np.linalg.svd(A)[1], atol=1e-14)
+    np.testing.assert_allclose(s[0], -s[3] * 2, atol=1e-14)
+    np.testing.assert_allclose(U, U[:1].repeat(5, axis=0), atol=1e-13)
+    np.testing.assert_allclose(V, V[:1].repeat(5, axis=0), atol=1e-13)

@@ -25,13 +25,13 @@ def test_numbers_by_hand(n, d, scale, seed):
     norms = np.sum(x**2, axis=1) / d
     unit = np.sqrt(np.log(n) / d)
     assert (report.examples, report.dimension, report.pairs) == (n, d, n * (n - 1) // 2)
-    assert report.trace == pytest.approx(np.trace(covariance) / d, rel=1e-10)
-    assert report.largest == pytest.approx(values[-1], rel=1e-10)
+    assert report.trace == pytest.approx(np.trace(covariance) / d, rel=1e-10, abs=0)
+    assert report.largest == pytest.approx(values[-1], rel=1e-10, abs=0)
     assert report.least == pytest.approx(values[0], abs=1e-10 * values[-1])
-    assert report.gram == pytest.approx(np.linalg.norm(x @ x.T, 2) / n, rel=1e-10)
-    assert report.norm_constant == pytest.approx(np.max(np.abs(norms - 1)) / unit, rel=1e-10)
-    assert report.overlap_constant == pytest.approx(np.max(np.abs(overlaps)) / unit, rel=1e-10)
-    assert line(report, "rms").value == pytest.approx(np.sqrt(np.mean(np.square(overlaps))), rel=1e-10)
+    assert report.gram == pytest.approx(np.linalg.norm(x @ x.T, 2) / n, rel=1e-10, abs=0)
+    assert report.norm_constant == pytest.approx(np.max(np.abs(norms - 1)) / unit, rel=1e-10, abs=0)
+    assert report.overlap_constant == pytest.approx(np.max(np.abs(overlaps)) / unit, rel=1e-10, abs=0)
+    assert line(report, "rms").value == pytest.approx(np.sqrt(np.mean(np.square(overlaps))), rel=1e-10, abs=0)
     assert line(report, "sd").value == pytest.approx(np.std(norms), abs=1e-10 * scale**2)
     assert line(report, "‖mean‖").value == pytest.approx(np.sum(x.mean(axis=0) ** 2) * d / np.trace(covariance))
 
@@ -48,10 +48,10 @@ def test_gaussians_and_signs_satisfy_it(d):
         report = check(x)
         assert report.holds, str(report)
         assert "holds" in str(report)
-    assert report.spread == pytest.approx(np.mean(scale**2), rel=0.03)
+    assert report.spread == pytest.approx(np.mean(scale**2), rel=0.03, abs=0)
     # The Gaussian references are met, not just not exceeded.
     for name in ("sd", "rms", "max |‖x‖", "max |⟨"):
-        assert line(report, name).value == pytest.approx(line(report, name).reference, rel=0.3)
+        assert line(report, name).value == pytest.approx(line(report, name).reference, rel=0.3, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_dominant_direction_does_not_fail_the_norms_by_itself():
     assert {entry.name for entry in report.lines if not entry.holds} == {"‖Σ‖·d/TrΣ"} | {
         entry.name for entry in report.lines if entry.name.startswith("max") and not entry.holds
     }
-    assert line(report, "sd").value == pytest.approx(line(report, "sd").reference, rel=0.1)
+    assert line(report, "sd").value == pytest.approx(line(report, "sd").reference, rel=0.1, abs=0)
 
 
 def test_claim_31_rates():
@@ -162,3 +162,31 @@ def test_whitened_examples_whose_eigenvalues_are_all_one(seed):
     X = np.random.default_rng(seed).standard_normal((25, 10))
     report = check(np.linalg.qr(X)[0] * 5)
     assert report.gram == pytest.approx(1, abs=1e-13)
+
+
+@given(st.integers(2, 40), st.integers(1, 8), st.floats(0.3, 3), st.floats(-1, 1), st.integers(0, 2**32 - 1))
+def test_references_and_bars_by_hand(n, d, scale, mean, seed):
+    rng = np.random.default_rng(seed)
+    x = scale * rng.normal(size=(n, d)) * np.linspace(1, 3, d) + mean
+    report, S = check(x), np.atleast_2d(np.cov(x.T))
+    trace, pairs = np.trace(S), n * (n - 1) / 2
+    spread = max(np.sum(S**2) - trace**2 / n, trace**2 / d) / d
+    sd, overlap = np.sqrt(2 * spread / d), np.sqrt(spread / d)
+    expected = {
+        "‖mean‖": (d / n, 2 * d / n + 0.1),
+        "TrΣ": (1.0, 1.1),
+        "‖Σ‖": (1.0, 10.0),
+        "sd": (sd, 2 * sd),
+        "max |‖x‖": (sd * np.sqrt(2 * np.log(2 * n)), 2 * sd * np.sqrt(2 * np.log(2 * n))),
+        "rms": (overlap, 2 * overlap),
+        "max |⟨": (overlap * np.sqrt(2 * np.log(2 * pairs)), 2 * overlap * np.sqrt(2 * np.log(2 * pairs))),
+    }
+    assert report.spread == pytest.approx(spread, rel=1e-9, abs=0)
+    for name, (reference, allowed) in expected.items():
+        entry = line(report, name)
+        assert (entry.reference, entry.allowed) == pytest.approx((reference, allowed), rel=1e-9, abs=0), name
+        within = abs(entry.value - 1) <= 0.1 if name == "TrΣ" else entry.value <= entry.allowed
+        assert entry.holds == within, name
+    assert line(report, "TrΣ").value == pytest.approx(trace / d)
+    assert line(report, "‖Σ‖").value == pytest.approx(np.linalg.norm(S, 2) * d / trace)
+    assert line(report, "max |‖x‖").value == pytest.approx(np.max(np.abs(np.sum(x**2, axis=1) / d - 1)))

@@ -105,7 +105,7 @@ def test_least_eigenvalue_behind_theorem_2(outputs, inputs, n, fraction, seed):
     found = eigensystem(W, n).values.min()
     bound = least(W) ** (2 - 2 / n)
     factor = n if outputs == inputs else 1
-    assert found == pytest.approx(factor * bound, rel=1e-9)
+    assert found == pytest.approx(factor * bound, rel=1e-9, abs=0)
 
 
 @given(sides, sides, st.integers(2, 5), st.floats(0.1, 0.95), seeds)
@@ -140,7 +140,7 @@ def test_the_rate_of_theorem_2_is_met_by_rectangular_flows_near_the_end():
     t = np.array([0.0, 1.0])
     flow = trajectory(t, W, lambda X: X - target, 3)
     measured = np.log(np.sum((flow[0] - target) ** 2) / np.sum((flow[1] - target) ** 2))
-    assert measured == pytest.approx(report.rate, rel=1e-3)
+    assert measured == pytest.approx(report.rate, rel=1e-3, abs=0)
 
 
 def test_without_balance_theorem_2_is_violated():
@@ -262,3 +262,13 @@ def test_without_a_margin_no_rate_is_promised(step_size):
     assert report.margin < 0
     assert report.rate == 0.0
     assert np.all(report.envelope([0.0, 1.0]) == np.inf)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_the_rate_of_square_maps_is_that_of_the_least_eigenvalue_of_the_preconditioner(depth):
+    """At W = δI all n terms of every eigenvalue are as small as they may be; beside a null space one of them is left."""
+    delta, alpha = 0.3, 0.7
+    slowest = eigensystem(delta * np.eye(3), depth).values.min()
+    assert c.guaranteed_rate(depth, delta, alpha, square=True) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)
+    slowest = eigensystem(delta * np.eye(3, 4), depth).values.min()
+    assert c.guaranteed_rate(depth, delta, alpha) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)

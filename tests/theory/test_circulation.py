@@ -142,14 +142,14 @@ def test_potential_of_two_layers_and_one_output():
     path = [w + (1 + s) / 2 * (v - w) for s in x]
     work = sum(q / 2 * np.sum(field(p, c, 2) * (v - w)) for p, q in zip(path, weight, strict=True))
     potential = [np.linalg.norm(z) * np.sum(c * z) for z in (w, v)]
-    assert work == pytest.approx(potential[0] - potential[1], rel=1e-10)
+    assert work == pytest.approx(potential[0] - potential[1], rel=1e-10, abs=0)
 
 
 def test_printed_two_by_two_example():
     e = np.eye(2)
     for s1, s2 in [(2.0, 1.0), (1.0, 3.0), (1.0, 1.0)]:
         found = curl(np.diag([s1, s2]), np.outer(e[0], e[0]), np.outer(e[0], e[1]), *linear(np.outer(e[0], e[1])), 2)
-        assert found == pytest.approx(-s2 / (s1 + s2), rel=1e-13)
+        assert found == pytest.approx(-s2 / (s1 + s2), rel=1e-13, abs=0)
 
 
 def test_wrong_use():

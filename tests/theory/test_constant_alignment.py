@@ -59,20 +59,20 @@ def test_ratio_is_exponential_at_two_layers(s0, c, other, t):
 def test_ratio_is_that_of_the_values(n, s0, c, other, share):
     t = share * min(float(escape_time(c, s0, n)), float(escape_time(other, s0, n)), 10.0)
     ratio = trajectory(t, c, s0, n) / trajectory(t, other, s0, n)
-    assert np.exp(log_ratio(t, c, other, s0, n)) == pytest.approx(ratio, rel=1e-10)
+    assert np.exp(log_ratio(t, c, other, s0, n)) == pytest.approx(ratio, rel=1e-10, abs=0)
 
 
 def test_deeper_ratios_explode_or_saturate():
     rising = log_ratio((1 - 10.0 ** -np.arange(1, 9)) * escape_time(1.0, 0.1, 3), 1.0, 0.9, 0.1, 3)
     # 1 − t/t_e falls tenfold each time, the ratio gains 10^{n/(n−2)} = 10³
     assert np.allclose(np.diff(rising)[4:], 3 * np.log(10), rtol=1e-3)
-    assert log_ratio(1e9, -0.5, -1.0, 0.1, 3) == pytest.approx(3 * np.log(2), rel=1e-6)
-    assert log_ratio(1e9, -0.5, -1.0, 0.1, 4) == pytest.approx(2 * np.log(2), rel=1e-6)
+    assert log_ratio(1e9, -0.5, -1.0, 0.1, 3) == pytest.approx(3 * np.log(2), rel=1e-6, abs=0)
+    assert log_ratio(1e9, -0.5, -1.0, 0.1, 4) == pytest.approx(2 * np.log(2), rel=1e-6, abs=0)
 
 
 def test_limits():
-    assert trajectory(0.0, 1.3, 0.2, 4) == pytest.approx(0.2, rel=1e-15)
-    assert trajectory(7.0, 0.0, 0.2, 5) == pytest.approx(0.2, rel=1e-15)
+    assert trajectory(0.0, 1.3, 0.2, 4) == pytest.approx(0.2, rel=1e-15, abs=0)
+    assert trajectory(7.0, 0.0, 0.2, 5) == pytest.approx(0.2, rel=1e-15, abs=0)
     assert trajectory(1.0, -1.0, 0.25, 1) == pytest.approx(-0.75)  # one layer: the value changes sign
     assert escape_time(1.0, 0.5, 2) == np.inf
     assert escape_time(-1.0, 0.5, 3) == np.inf

@@ -9,7 +9,10 @@ import pytest
 from lineament.theory import (
     analytic_svd,
     certificates,
+    critical_points,
     early_stopping,
+    end_to_end,
+    label_noise,
     lambda_modes,
     layer_descent,
     learning_curves,
@@ -20,6 +23,7 @@ from lineament.theory import (
     phase_descent,
     phases,
     quadratic,
+    singular_flow,
     training_time,
     twin,
     two_by_two,
@@ -34,6 +38,19 @@ LAYERS = (np.array([[0.5, 0.2]]), np.array([[0.7]]))
 EYE, D = np.eye(2), [2.0, 1.0]
 TASK = early_stopping.task(D, EYE, 0.5 * EYE, D, 0.1)
 PAST = {"share": 1.0, "target": 1.0}
+START, TOLERANCE = np.array([[0.5, 0.2]]), {"tolerance": 1e-8}
+# Another tolerance makes other steps, and other last digits.
+ADAPTIVE, FINE = {"rtol": 1e-10, "atol": 1e-14}, {"rtol": 1e-10, "atol": 1e-12}
+SADDLE = ([0 * EYE] * 3, lambda W: np.sum((W - EYE) ** 2) / 2, lambda W: W - EYE, lambda W, A: A)
+
+
+def drop(*given, **more):
+    return critical_points.classify_critical_point(*given, convex=True, **more).drop
+
+
+def pull(W):
+    """The gradient of a loss that is least far away, where all values grow."""
+    return W - np.diag([3.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -41,6 +58,14 @@ PAST = {"share": 1.0, "target": 1.0}
     [
         (certificates.guaranteed_rate, (3, 0.4), {"strong_convexity": 1.0, "square": False}),
         (certificates.guaranteed_time, (1e-3, 2.0, 3, 0.4), {"strong_convexity": 1.0}),
+        (lambda *given, **more: certificates.certify(*given, **more).assumptions[2].bound, (LAYERS, START), TOLERANCE),
+        (partial(drop, *SADDLE), (), {"radius": 0.3}),
+        (end_to_end.trajectory, ([0.5, 2.0], START.T @ START, pull, 3), ADAPTIVE | {"method": "DOP853"}),
+        (end_to_end.trajectory, ([0.5, 2.0], 0.3 * EYE + START.T, pull, 3), ADAPTIVE | {"rank": 2}),
+        (end_to_end.trajectory_symmetric, ([0.5, 2.0], START.T @ START, pull), ADAPTIVE),
+        (end_to_end.trajectory_from_layers, ([0.5, 2.0], (EYE, EYE), pull), ADAPTIVE | TOLERANCE),
+        (singular_flow.singular_flow, ([2.0], START.T + EYE, pull, 2), FINE | {"method": "LSODA"}),
+        (label_noise.slow_flow, ([3.0], EYE + START, EYE, np.diag(D)), {"rtol": 1e-9}),
         (early_stopping.flow_rates, (D,), {"scale": 1.0}),
         (early_stopping.descent_rates, (D, 0.1), {"scale": 1.0}),
         (early_stopping.best_stopping, (TASK, D), {"end": np.inf}),

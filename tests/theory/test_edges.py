@@ -53,10 +53,15 @@ def ensemble(**changed):
         (lambda: linearised.predict(1.0, np.zeros((0, 0)), np.ones(0)), r"kernel must be of shape \(n, n\)"),
         (lambda: linearised.predict(1.0, np.diag([1.0, np.nan]), np.ones(2)), "kernel must be finite"),
         (lambda: layer_descent.descend([0, 0.5], [ONE], lambda W, _: W, 0.1), "steps must be whole numbers"),
+        (lambda: linearised.descend([1, 1.5], I2, np.ones(2), 0.1), "steps must be whole numbers"),
+        (lambda: linearised_classes.descend([1, 1.5], I2, I2, 0.1), "steps must be whole numbers"),
         (lambda: learning_curves.expected_errors(3, [1.0, 2.0], [1.0]), "coefficients must be of shape"),
         (lambda: learning_curves.expected_errors(3, [1.0, 2.0], np.ones((1, 1, 2))), "coefficients must be of shape"),
         (lambda: learning_curves.effective_ridge(3, [0.0, 1e-101]), "eigenvalues must hold one of at least 1e-100"),
         (lambda: linearised_classes.flow([], I2, I2), "t must be at least one time"),
+        (lambda: linearised_classes.flow(1.0, I2, 0.9 * I2), "y must be shares of at least two classes"),
+        (lambda: linearised_classes.flow(1.0, I2, 1.1 * I2), "y must be shares of at least two classes"),
+        (lambda: linearised.predict(1.0, np.ones((2, 2, 2, 2)), I2, np.ones((1, 2, 3, 3))), "cross must be of"),
         (lambda: ensemble(ntk_cross=np.ones((1, 3)), nngp_cross=np.ones((1, 3)), nngp_other=ONE), "ntk_cross must be of"),
         (lambda: log_det.kkt(I2, I2, I2, np.ones((2, 3)), 1.0), r"Y must be of shape \(2, 2\)"),
         (lambda: nuclear.least_nuclear_completion([0], [0], [1.0], (2, 2, 2)), "shape must be two numbers"),
@@ -151,3 +156,10 @@ def test_the_best_of_all_attempts_is_told_where_none_is_good_enough(monkeypatch,
     monkeypatch.setattr(nuclear, "_certify", lambda *_: nuclear.LeastNuclear(I2, 1.0, 1 - next(found), I2, 0.0))
     with pytest.raises(RuntimeError, match=r"only within a relative gap of 0\.2$"):
         nuclear.least_nuclear_completion([0], [0], [1.0], (2, 2))
+
+
+def test_a_gram_of_zeros_beside_its_diagonal_may_be_off_by_rounding():
+    M = np.diag([2.0, 1.0])
+    expected = log_det.convex_objective(M, I2, 0.5)
+    M[0, 1] = 1e-13
+    assert log_det.convex_objective(M, I2, 0.5) == pytest.approx(expected, rel=1e-12, abs=0)

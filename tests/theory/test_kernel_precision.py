@@ -97,7 +97,7 @@ def test_relu_between_opposite_inputs_keeps_its_digits():
         with mp.workdps(60):
             exact = reference((0.0, 1.0), x, y, 1)[0]
         assert kernels.infinite(x[None], y[None], activation="relu", hidden_layers=1).nngp[0, 0] == pytest.approx(
-            float(exact), rel=1e-11
+            float(exact), rel=1e-11, abs=0
         )
 
 
@@ -122,8 +122,8 @@ def test_angles_of_nearly_parallel_rows(distance):
             theta = float(mp.acos(abs(cosine)))
         angles = between(x[None], y[None])
         short = angles.theta if cosine > 0 else angles.supplement
-        assert short[0, 0] == pytest.approx(theta, rel=1e-13)
-        assert angles.theta + angles.supplement == pytest.approx(np.pi, rel=1e-15)
+        assert short[0, 0] == pytest.approx(theta, rel=1e-13, abs=0)
+        assert angles.theta + angles.supplement == pytest.approx(np.pi, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize("itself", [True, False])
@@ -138,13 +138,13 @@ def test_angles_of_many_rows_that_lie_close_together(itself):
         with mp.workdps(60):
             a, b = ([mp.mpf(float(v)) for v in row] for row in (x[i], others[j]))
             exact = float(mp.acos(mp.fdot(a, b) / mp.sqrt(mp.fdot(a, a) * mp.fdot(b, b))))
-        assert theta[i, j] == pytest.approx(exact, rel=2e-13)
+        assert theta[i, j] == pytest.approx(exact, rel=2e-13, abs=0)
 
 
 def test_lengths_at_the_ends_of_the_floats():
     for scale in (1e-320, 1e-300, 1.0, 1e300):
         assert lengths(np.array([[3 * scale, 4 * scale]]))[0] == pytest.approx(
-            np.sqrt(12.5) * scale, rel=1e-15 + 1e-320 / scale
+            np.sqrt(12.5) * scale, rel=1e-15 + 1e-320 / scale, abs=0
         )
     assert lengths(np.zeros((1, 3)))[0] == 0
 
@@ -152,3 +152,22 @@ def test_lengths_at_the_ends_of_the_floats():
 def test_a_kernel_that_no_float_holds_is_refused():
     with pytest.raises(ValueError, match="x must be inputs whose kernel a float can hold"):
         kernels.infinite([[1e200]], activation="relu", hidden_layers=1)
+
+
+def test_a_row_of_zeros_is_at_a_right_angle_to_all_and_to_itself():
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+    for angles in (between(x), between(x, x[:1]), between(x[:1], x)):
+        zero = angles.theta[0] if angles.theta.shape[0] == 1 else angles.theta[:, 0]
+        np.testing.assert_allclose(zero, np.pi / 2, rtol=1e-15)
+    assert between(x).theta[1, 1] == 0
+
+
+@pytest.mark.parametrize("scales", [(1e200, 1.0), (1.0, 1e200), (1e-200, 1e200), (1e80, 1e-80)])
+def test_erf_of_inputs_of_very_different_sizes(scales):
+    rng = np.random.default_rng(8)
+    x, y = (scale * row for scale, row in zip(scales, rng.normal(size=(2, 5)), strict=True))
+    with mp.workdps(900):
+        nngp, ntk, size, ntk_size = reference(None, x, y, 2)
+        made = kernels.infinite(x[None], y[None], activation="erf", hidden_layers=2)
+        for ours, exact, unit in ((made.nngp, nngp, size), (made.ntk, ntk, ntk_size)):
+            assert abs(mp.mpf(float(ours[0, 0])) - exact) <= BAR * unit

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from lineament.theory import kernels, twin
+from lineament.theory import dual_grid, kernels, twin
 from lineament.theory.activations import NAMED, Activation, piecewise_linear, resolve
-from lineament.theory.dual_activations import dual, quadrature_dual
+from lineament.theory.dual_activations import dual, quadrature, quadrature_dual
 from lineament.theory.dual_grid import grid_dual
 
 seeds = st.integers(0, 2**32 - 1)
@@ -273,7 +273,7 @@ def test_expansion_is_that_of_the_kernel_of_nearly_orthogonal_inputs(activation,
 def test_expansion_in_closed_form():
     q, product = 1.0, 1.0
     for hidden in range(5):
-        assert kernels.expansion("erf", hidden).linear == pytest.approx((hidden + 1) * product, rel=1e-12)
+        assert kernels.expansion("erf", hidden).linear == pytest.approx((hidden + 1) * product, rel=1e-12, abs=0)
         product *= 4 / np.pi / (1 + 2 * q)
         q = 2 / np.pi * np.arcsin(2 * q / (1 + 2 * q))
     zeta, theta0, *_ = twin.constants("relu")
@@ -347,3 +347,39 @@ def test_parts_make_the_whole(monkeypatch, activation, others):
         np.testing.assert_array_equal(part, one)
         np.testing.assert_allclose(part, pairs, atol=1e-8 if activation == "tanh" else 1e-14)
         assert Y is not None or np.array_equal(part, part.T)
+
+
+@pytest.mark.parametrize(("name", "nodes"), [("tanh", (7, 24)), ("softplus", (7, 16))])
+def test_the_grid_itself_interpolates_over_both_ranges(name, nodes):
+    """Without the comparison that would refine it: u and v of ranges that do not meet, angles up to both ends."""
+    rng = np.random.default_rng(2)
+    s, t = rng.uniform(0.9, 1.0, size=6), rng.uniform(1.2, 1.3, size=5)
+    theta = rng.uniform(0, np.pi, size=(6, 5))
+    theta[0, 0], theta[1, 1] = 0, np.pi
+    found = dual_grid._interpolated(NAMED[name], s, t, theta, nodes)
+    turned = dual_grid._interpolated(NAMED[name], t, s, theta.T, nodes)
+    exact = quadrature(NAMED[name], s[:, None], t[None], theta)
+    for one, other, value in zip(found, turned, exact, strict=True):
+        np.testing.assert_allclose(one, value, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other, value.T, rtol=0, atol=1e-8)
+    alike = dual_grid._interpolated(NAMED[name], np.full(6, 0.7), np.full(5, 0.7), theta, (1, nodes[1]))
+    np.testing.assert_allclose(alike, quadrature(NAMED[name], 0.7, 0.7, theta), rtol=0, atol=1e-8)
+
+
+def test_many_pairs_are_read_off_a_grid_and_not_integrated_one_by_one(monkeypatch):
+    integrated = []
+
+    def counted(activation, *arguments):
+        integrated.append(np.broadcast(*arguments).size)
+        return quadrature(activation, *arguments)
+
+    monkeypatch.setattr(dual_grid, "quadrature", counted)
+    theta = np.random.default_rng(3).uniform(0, np.pi, size=(40, 30))
+    grid_dual(NAMED["sigmoid"], np.ones(40), np.ones(30), theta)
+    assert integrated == [24, 200]
+    integrated.clear()
+    grid_dual(NAMED["sigmoid"], np.ones(8), np.ones(12), theta[:8, :12])  # as many as four of the coarsest grid
+    assert integrated == [24, 200]
+    integrated.clear()
+    grid_dual(NAMED["sigmoid"], np.ones(5), np.ones(19), theta[:5, :19])  # one pair less: a grid would not pay
+    assert integrated == [95]

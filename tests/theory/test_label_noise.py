@@ -89,11 +89,11 @@ def test_neurons_end_on_the_line_at_the_rate_of_alignment(seed):
     times = np.array([0.0, 12.0, 14.0]) / end.rates[0]
     path = slow_flow(times, W1, W2, S, rtol=1e-11)
     values = np.linalg.svd(path.W1, compute_uv=False)
-    assert values[-1, 0] == pytest.approx(end.first, rel=1e-6)
-    assert np.linalg.norm(path.W2[-1]) == pytest.approx(end.second, rel=1e-6)
+    assert values[-1, 0] == pytest.approx(end.first, rel=1e-6, abs=0)
+    assert np.linalg.norm(path.W2[-1]) == pytest.approx(end.second, rel=1e-6, abs=0)
     assert values[-1, 1] < 1e-4 * values[-1, 0]
     rate = np.log(values[1, 1] / values[2, 1]) / (times[2] - times[1])
-    assert rate == pytest.approx(end.rates[0], rel=1e-2)
+    assert rate == pytest.approx(end.rates[0], rel=1e-2, abs=0)
 
 
 def test_white_inputs_align_at_half_their_second_moment():

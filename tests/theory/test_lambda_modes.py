@@ -73,7 +73,7 @@ def test_time_is_the_integral_of_the_inverse_speed(target, start, balance, fract
     pieces = [quad(pace, *ab, epsabs=0, epsrel=1e-12)[0] for ab in pairwise(edges)]
     # One rounding of the value is this much of the way from the start or to the target.
     blur = EPS * (abs(start) + abs(target)) * (1 / abs(value - start) + 1 / abs(target - value))
-    assert time_to(value, target, start, balance) == pytest.approx(sum(pieces), rel=1e-9 + blur)
+    assert time_to(value, target, start, balance) == pytest.approx(sum(pieces), rel=1e-9 + blur, abs=0)
 
 
 @given(targets, starts, balances, times)
@@ -147,7 +147,7 @@ def test_the_residual_keeps_its_digits_to_the_end(target, balance, late):
     start = 0.3 * target
     t = (40 + late) / rate
     ratio = residual(t + 1 / rate, target, start, balance) / residual(t, target, start, balance)
-    assert ratio == pytest.approx(np.exp(-1), rel=1e-12)
+    assert ratio == pytest.approx(np.exp(-1), rel=1e-12, abs=0)
 
 
 def test_a_tiny_start_keeps_its_digits_on_the_plateau():
@@ -166,7 +166,9 @@ def test_symmetries(target, start, balance, t):
     sigma = trajectory(t, target, start, balance)
     assert trajectory(t, -target, -start, balance) == -sigma
     assert trajectory(t, target, start, -balance) == sigma
-    assert trajectory(t / 1024, 1024 * target, 1024 * start, 1024 * balance) == pytest.approx(1024 * sigma, rel=1e-13)
+    assert trajectory(t / 1024, 1024 * target, 1024 * start, 1024 * balance) == pytest.approx(
+        1024 * sigma, rel=1e-13, abs=0
+    )
 
 
 @given(targets, starts, balances)
@@ -184,7 +186,7 @@ def test_extreme_units(scale):
         scaled = trajectory(t / scale, scale, scale * start, scale * balance)
         np.testing.assert_allclose(scaled / scale, expected, rtol=1e-13)
         assert time_to(scale * 0.9, scale, scale * 1e-3, scale * balance) * scale == pytest.approx(
-            time_to(0.9, 1.0, 1e-3, balance), rel=1e-12
+            time_to(0.9, 1.0, 1e-3, balance), rel=1e-12, abs=0
         )
 
 
@@ -224,7 +226,7 @@ def test_laziness_from_rich_to_lazy():
     share = laziness(1.0, 0.0, lam)
     np.testing.assert_allclose(share, np.minimum(lam * np.sqrt(0.21) / 2, 1.0), rtol=1e-14)
     assert laziness(1.0, 0.0, 0.0) == 0
-    assert laziness(1.0, 1e-9, 0.0) == pytest.approx(1e-10, rel=1e-8)
+    assert laziness(1.0, 1e-9, 0.0) == pytest.approx(1e-10, rel=1e-8, abs=0)
     assert laziness(0.5, 0.5, 0.0) == 1
     assert laziness(0.0, 0.0, 0.0) == 1
 
@@ -325,3 +327,19 @@ def test_no_mode_passes_its_start_or_its_target():
     sigma = trajectory(t, target, start, balance)
     assert np.all(sigma >= np.minimum(start, target))
     assert np.all(sigma <= np.maximum(start, target))
+
+
+@pytest.mark.parametrize("flip", [1.0, -1.0])
+@pytest.mark.parametrize("size", [0.5, 1.0, 3.0])
+def test_a_balanced_mode_of_the_other_sign_comes_to_zero_and_no_further(flip, size):
+    target, start = flip * size, -flip * size
+    assert time_to(0.0, target, start, 0.0) == np.inf
+    assert np.isnan(time_to(target / 2, target, start, 0.0))
+    assert time_to(start / 2, target, start, 0.0) == pytest.approx(
+        quad(lambda x: 1 / (2 * x * (size + x)), size / 2, size)[0], rel=1e-12, abs=0
+    )
+    assert time_to(target / 2, target, start, 0.1) == pytest.approx(
+        quad(lambda x: 1 / (np.hypot(0.1, 2 * x) * (size - x)), -size, size / 2, points=[0.0], epsabs=1e-13)[0],
+        rel=1e-9,
+        abs=0,
+    )

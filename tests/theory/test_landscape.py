@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineament.theory.critical_points import _same_product, classify_critical_point
+from lineament.theory import critical_points
+from lineament.theory.critical_points import _descend, _same_product, classify_critical_point
 from lineament.theory.landscape import (
     hessian,
     nonconvexity_segment,
@@ -91,7 +92,7 @@ def test_proposition_1(n, outputs, inputs, extra, seed):
     rng = np.random.default_rng(seed)
     problem = Quadratic(rng, (outputs, inputs))
     W = problem.target
-    segment = nonconvexity_segment(problem.loss, W, n, widths=widths(W.shape, n, extra))
+    segment = nonconvexity_segment(lambda W: 3 + problem.loss(W), W, n, widths=widths(W.shape, n, extra))
     ends = [problem.loss(product(x)) for x in (segment.start, segment.end)]
     middle = problem.loss(product(segment.midpoint))
     assert segment.gap == pytest.approx(middle - np.mean(ends))
@@ -118,6 +119,7 @@ def test_the_degenerate_case_of_proposition_1(loss, n):
     assert ends[0] == pytest.approx(ends[1], rel=1e-10, abs=1e-12)
     assert np.allclose(product(segment.midpoint), W, atol=1e-12)
     assert segment.gap >= (loss(W) - loss(0 * W)) / 2 * (1 - 1e-9)
+    assert segment.gap == pytest.approx(loss(product(segment.midpoint)) - np.mean(ends))
 
 
 def test_a_constant_loss_is_the_only_convex_case():
@@ -147,7 +149,7 @@ def test_proposition_3_at_the_origin(n, shape, extra):
         assert not H.any()
         assert found.kind == "non-strict saddle"
     drop = p.loss(np.zeros(shape)) - p.loss(product(found.lower))
-    assert drop == pytest.approx(found.drop, rel=1e-6)
+    assert drop == pytest.approx(found.drop, rel=1e-6, abs=0)
     assert drop > 0
     assert np.linalg.norm(flat(found.lower)) <= 0.3 * (1 + 1e-12)
 
@@ -262,3 +264,41 @@ def test_a_restart_keeps_the_product_and_lies_within_its_size(scale):
     moves = [np.linalg.norm(a - b) for a, b in zip(near, layers, strict=True)]
     np.testing.assert_allclose(product(near), product(layers), atol=1e-9 * scale**3)
     assert 0 < np.linalg.norm(moves) <= 0.1 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.3])
+@pytest.mark.parametrize("flat_loss", [True, False])
+def test_lower_points_are_looked_for_from_layers_of_the_same_product_within_half_the_radius(
+    monkeypatch, radius, flat_loss
+):
+    begun = []
+
+    def watched(centre, start, *others):
+        begun.append(np.linalg.norm(flat(start) - flat(centre)))
+        np.testing.assert_allclose(product(start), product(centre), atol=1e-14)
+        return _descend(centre, start, *others)
+
+    monkeypatch.setattr(critical_points, "_descend", watched)
+    origin = [np.zeros((2, 2))] * 3
+    sign, target = np.diag([1.0, -1.0]), np.diag([2.0, 1.0])
+    saddle = (lambda W: np.sum(sign * W**2) / 2, lambda W: sign * W, lambda W, D: sign * D)
+    regression = (lambda W: np.sum((W - target) ** 2) / 2, lambda W: W - target, lambda W, D: D)
+    found = classify_critical_point(
+        origin, *(saddle if flat_loss else regression), convex=not flat_loss, radius=radius
+    )
+    assert found.kind == "non-strict saddle"
+    assert 0 < begun[0] <= radius / 2 * (1 + 1e-12)
+    assert np.linalg.norm(flat(found.lower)) <= radius * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_saddle_before_a_layer_of_full_rank(mirrored):
+    """What is above the second layer has no kernel, so that only the way from the outputs down opens the saddle."""
+    target = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    layers = [np.diag([1.0, 0.0]), np.diag([1.0, 0.0]), np.eye(3, 2)]
+    if mirrored:
+        target, layers = target.T, [W.T for W in layers[::-1]]
+    loss = (lambda W: np.sum((W - target) ** 2) / 2, lambda W: W - target, lambda W, D: D)
+    found = classify_critical_point(layers, *loss, convex=True)
+    assert found.kind == "non-strict saddle"
+    assert loss[0](product(found.lower)) == pytest.approx(0.5 - found.drop, rel=1e-12, abs=0)

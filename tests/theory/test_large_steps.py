@@ -1,5 +1,6 @@
 """Large steps on one mode: against descent itself, and closed at depth 2."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -31,9 +32,9 @@ def test_just_beyond_it_ends_in_the_cycle_of_two(ratio, depth):
     assert ratio < large_steps.largest_cycle(depth)
     low, high = large_steps.two_cycle(ratio, depth)
     assert low < 1 < high
-    assert np.sort(descend(ratio, depth)) == pytest.approx([low, low, high, high], rel=1e-6)
-    assert float(large_steps.advance(low, ratio, depth)) == pytest.approx(high, rel=1e-9)
-    assert float(large_steps.advance(high, ratio, depth)) == pytest.approx(low, rel=1e-9)
+    assert np.sort(descend(ratio, depth)) == pytest.approx([low, low, high, high], rel=1e-6, abs=0)
+    assert float(large_steps.advance(low, ratio, depth)) == pytest.approx(high, rel=1e-9, abs=0)
+    assert float(large_steps.advance(high, ratio, depth)) == pytest.approx(low, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -61,4 +62,17 @@ def test_at_depth_two_twice_the_largest_stable_step_is_the_last():
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_the_cycle_opens_as_a_square_root(depth):
     gaps = [np.subtract(*large_steps.two_cycle(1 + e, depth)[::-1]) for e in (1e-4, 4e-4)]
-    assert gaps[1] / gaps[0] == pytest.approx(2.0, rel=0.01)
+    assert gaps[1] / gaps[0] == pytest.approx(2.0, rel=0.01, abs=0)
+
+
+@pytest.mark.parametrize("beyond", [1e-8, 1e-4, 0.1])
+def test_at_depth_two_the_cycle_keeps_its_digits_however_near_it_is(beyond):
+    with mp.workdps(40):
+        c = mp.mpf(1 + beyond)
+        root = mp.sqrt((1 + 1 / c) ** 2 - 4 / c**2)
+        exact = [mp.sqrt((1 + 1 / c - root) / 2) - 1, mp.sqrt((1 + 1 / c + root) / 2) - 1]
+        found = [
+            float((mp.mpf(x) - 1) / distance - 1)
+            for x, distance in zip(large_steps.two_cycle(1 + beyond, 2), exact, strict=True)
+        ]
+    assert np.abs(found).max() < 1e-15 / beyond

@@ -144,3 +144,18 @@ def test_the_formula_is_off_by_one_part_in_n():
         off.append(float(learning_curves.expected_errors(n, np.ones(p), np.zeros(p), 1.0).test) / exact - 1)
     rate = np.polyfit(np.log([50, 100, 200, 400]), np.log(np.abs(off)), 1)[0]
     assert -1.1 < rate < -0.9
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_modes_of_eigenvalue_zero_take_up_nothing(ridge):
+    """However many there are, and whether n lies below, between or above the numbers of modes with and without them."""
+    n = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 9.0])
+    bare, padded = (learning_curves.effective_ridge(n, values, ridge) for values in ([3.0, 1.0], [3.0, 0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(padded, bare, rtol=1e-14)
+    bare, padded = (
+        learning_curves.expected_errors(n, values, v, 0.2, ridge)
+        for values, v in (([3.0, 1.0], [1.0, 2.0]), ([3.0, 0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 0.0]))
+    )
+    for name in ("kappa", "overfitting", "test", "training"):
+        np.testing.assert_allclose(getattr(padded, name), getattr(bare, name), rtol=1e-13)
+    np.testing.assert_array_equal(padded.learnt[:, [1, 3]], 0)

@@ -1,5 +1,6 @@
 """Linearised training on square loss: against steps and exponentials in parameter space, and stored reference values."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -295,3 +296,39 @@ def test_what_cannot_be_used_is_refused(changed, message):
         linearised.descend(1.5, np.eye(3), np.ones(3), 0.1)
     with pytest.raises(ValueError, match="must be given together"):
         linearised_ensemble.predict(1.0, np.eye(3), np.eye(3), np.ones(3), np.ones((2, 3)))
+
+
+def test_a_krylov_space_ends_no_sooner_than_its_last_terms_vanish_whatever_their_sign(monkeypatch):
+    """Looked at after every product, the last term of one output alternates in sign: below zero it is not yet small."""
+    rng = np.random.default_rng(10)
+    J = rng.normal(size=(120, 120)) * np.geomspace(1, 1e-3, 120)
+    K, y = J @ J.T, rng.normal(size=(120, 1))
+    filtered = lambda values: spectral_filters.flow(np.array([5.0]), values / 120, 120)  # noqa: E731
+    exact = kernel_modes.modes(K, y)
+    whole = exact.combine(exact.basis, filtered(exact.values))
+    monkeypatch.setattr(kernel_modes, "WHOLE", 0)
+    monkeypatch.setattr(kernel_modes, "LARGEST_SHARE", 1)
+    monkeypatch.setattr(kernel_modes, "LOOK", 1)
+    found = kernel_modes.modes(K, y, filtered)
+    assert found.basis.shape[1] < 120
+    np.testing.assert_allclose(
+        found.combine(found.basis, filtered(found.values)), whole, atol=1e-8 * np.abs(whole).max()
+    )
+
+
+@pytest.mark.parametrize("momentum", [1 / 4, 9 / 16, 49 / 64])  # squares of floats: double roots are met exactly
+def test_momentum_in_whole_fractions(momentum):
+    """All kinds of roots: double ones of either sign, real, complex and of zero sum, for little and for much learnt."""
+    root = momentum**0.5
+    doubles = [(1 - root) ** 2, (1 + root) ** 2]
+    x = np.array([1e-12, 1e-3, *doubles, 0.98 * doubles[0], 1.02 * doubles[0], 1.0, 1 + momentum, 1.01 * doubles[1]])
+    steps = np.array([1, 2, 3, 7, 30])
+    found = spectral_filters.descent(steps, x, 1, 1.0, momentum) * x
+    assert np.abs(spectral_filters.descent(np.array(0), x, 1, 1.0, momentum) * x).max() < 1e-15
+    for j, step in enumerate(map(Fraction, x)):
+        left, velocity, learnt = Fraction(1), Fraction(0), []
+        for _ in range(31):
+            learnt.append(float(1 - left))
+            velocity = Fraction(momentum) * velocity + step * left
+            left -= velocity
+        np.testing.assert_allclose(found[:, j], np.array(learnt)[steps], rtol=1e-9)

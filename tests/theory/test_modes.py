@@ -3,6 +3,7 @@
 import tracemalloc
 from itertools import pairwise
 
+import mpmath as mp
 import numpy as np
 import pytest
 import xarray as xr
@@ -63,7 +64,7 @@ def test_time_is_the_integral_of_the_inverse_speed(depth):
             start, target = 3.0 * ratio, 3.0
             value = between(start, target, fraction)
             expected = naive_time(value, target, start, depth)
-            assert time_to(value, target, start, depth) == pytest.approx(expected, rel=2e-13)
+            assert time_to(value, target, start, depth) == pytest.approx(expected, rel=2e-13, abs=0)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -108,7 +109,7 @@ def test_infinite_depth_as_printed(log_ratio, target, fraction):
     assume(abs(sigma / start - 1) > 1e-3)  # ... and to the start
     ratio = sigma * (target - start) / (start * (target - sigma))
     printed = np.log(ratio) / target**2 + (1 / start - 1 / sigma) / target
-    assert time_to(sigma, target, start, np.inf) == pytest.approx(printed, rel=1e-10)
+    assert time_to(sigma, target, start, np.inf) == pytest.approx(printed, rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("depth", [1.3, 2.5, 3.0, 3.5, 7.0])
@@ -140,7 +141,7 @@ def test_every_time_is_recovered(depth, log_ratio, target, log_share):
     t = 10**log_share / (start ** (exponent(depth) - 1) * max(start, target))
     sigma = trajectory(t, target, start, depth)
     assume(min(abs(sigma / target - 1), abs(sigma / start - 1)) > 1e-3)
-    assert time_to(sigma, target, start, depth) == pytest.approx(t, rel=1e-12)
+    assert time_to(sigma, target, start, depth) == pytest.approx(t, rel=1e-12, abs=0)
 
 
 @given(depths, log_ratios, targets, fractions, fractions)
@@ -214,7 +215,7 @@ def test_residual_is_relatively_exact(depth, log_ratio, target, relative):
     value = target * (1 - relative) if start < target else target * (1 + relative)
     t = time_to(value, target, start, depth)
     rounding = EPS * t * target ** exponent(depth)  # of t, in units of the final rate
-    assert residual(t, target, start, depth) == pytest.approx(target - value, rel=1e-12 + 8 * rounding)
+    assert residual(t, target, start, depth) == pytest.approx(target - value, rel=1e-12 + 8 * rounding, abs=0)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -265,7 +266,7 @@ def test_target_zero(depth):
     np.testing.assert_allclose(time_to(sigma[kept], 0.0, start, depth)[1:], t[kept][1:], rtol=1e-9)
     assert trajectory(np.inf, 0.0, start, depth) == 0
     if depth >= 2:
-        assert trajectory(1e300, 0.0, 1e20, depth) == pytest.approx((p * 1e300) ** (-1 / p), rel=1e-12)
+        assert trajectory(1e300, 0.0, 1e20, depth) == pytest.approx((p * 1e300) ** (-1 / p), rel=1e-12, abs=0)
     assert time_to(0.0, 0.0, start, depth) == np.inf
     assert trajectory(5.0, 0.0, 0.0, depth) == 0
     assert np.isnan(time_to(0.8, 0.0, start, depth))
@@ -352,7 +353,7 @@ def test_broadcasting_and_scalars():
     for i in np.ndindex(everything.shape):
         one = trajectory(t[i[0], 0, 0, 0], target[i[1], 0, 0], start[i[2], 0], depth[i[3]])
         assert isinstance(one, np.float64)
-        assert one == pytest.approx(everything[i], rel=1e-14)
+        assert one == pytest.approx(everything[i], rel=1e-14, abs=0)
     assert trajectory([], 1, 0.1, 3).shape == (0,)
     assert time_to(np.ones((2, 1)), 2, [0.1, 0.2, 0.3], 3).shape == (2, 3)
     assert trajectory(np.arange(3), 2, 1, 3).dtype == np.float64
@@ -412,3 +413,13 @@ def test_bad_input_is_refused(changed, message):
 def test_bad_value_is_refused(value):
     with pytest.raises(ValueError, match="value must be"):
         time_to(value, 1.0, 0.1, 3)
+
+
+@pytest.mark.parametrize("depth", [1.5, 2.0, 3.0, 10.0, np.inf])
+def test_a_start_so_large_that_its_decay_forgets_it(depth):
+    """σ̇ = −σ^{3−2/N}: after a time at which σ0^{−p} is nothing beside pt, σ = (pt)^{−1/p} with p = 2 − 2/N."""
+    p = 2 - 2 / depth
+    for t in (1.0, 1e150, 1e300):
+        expected = float((mp.mpf("1e150") ** -mp.mpf(p) + mp.mpf(p) * mp.mpf(t)) ** (-1 / mp.mpf(p)))
+        assert trajectory(t, 0.0, 1e150, depth) == pytest.approx(expected, rel=1e-13, abs=0)
+        assert residual(t, 0.0, 1e150, depth) == pytest.approx(-expected, rel=1e-13, abs=0)

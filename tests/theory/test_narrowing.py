@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineament.theory import end_to_end, layer_descent, narrowing
+from lineament.theory import end_to_end, layer_descent, narrowing, pc_bias
 from lineament.theory.layers import balanced, product
 
 
@@ -116,3 +116,24 @@ def test_what_overflows_is_not_a_number():
     found = layer_descent.descend([0, 400], [np.eye(2), np.eye(2)], lambda W, step: 100 * W, 1.0)
     assert np.isfinite(found[0]).all()
     assert np.isnan(found[1]).all()
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4, 5])
+@pytest.mark.parametrize("order", [0, 1])
+def test_what_inputs_and_outputs_send_into_every_layer_is_kept(depth, order):
+    """Whatever the order: the scale matrices of both sides, by which the first step moves the map, are the same."""
+    layers = chain([2, *[12] * (depth - 1), 1], np.random.default_rng(depth))
+    narrow = narrowing.narrowed(layers, order)
+    assert all(W.shape[0] < 12 for W in narrow[:-1])
+    np.testing.assert_allclose(product(narrow), product(layers), rtol=1e-12, atol=1e-14)
+    for kept, whole in zip(pc_bias.scale_matrices(narrow), pc_bias.scale_matrices(layers), strict=True):
+        np.testing.assert_allclose(kept, whole, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_what_arrives_small_is_kept_beside_what_arrives_large(scale):
+    W1, W2 = chain([2, 9, 2], np.random.default_rng(4))
+    narrow = narrowing.narrowed([scale * W1, W2 / scale])
+    assert narrow[0].shape == (4, 2)
+    np.testing.assert_allclose(product(narrow), W2 @ W1, rtol=1e-10)
+    np.testing.assert_allclose(narrow[0].T @ narrow[0], scale**2 * W1.T @ W1, rtol=1e-10)

@@ -41,7 +41,7 @@ def test_two_by_two_with_one_entry_missing(a, b, c):
     """[[x, b], [c, a]]: rank one, x = bc/a, is best if |bc| ≤ a²; else x = ±a, where both singular values count."""
     best = b * c / a if abs(b * c) <= a * a else np.sign(b * c / a) * abs(a)
     found = least_nuclear_completion([0, 1, 1], [1, 0, 1], [b, c, a], (2, 2))
-    assert found.norm == pytest.approx(np.linalg.norm([[best, b], [c, a]], "nuc"), rel=2e-5)
+    assert found.norm == pytest.approx(np.linalg.norm([[best, b], [c, a]], "nuc"), rel=2e-5, abs=0)
     grid = np.linspace(-3, 3, 2001) * max(abs(a), abs(b), abs(c))
     norms = [np.linalg.norm([[x, b], [c, a]], "nuc") for x in grid]
     assert found.norm <= min(norms) * (1 + 1e-5)
@@ -69,7 +69,7 @@ def test_sensing_of_single_entries_is_completion_and_the_multipliers_are_admissi
     by_entries = least_nuclear_completion(rows, columns, values, (m, n))
     for measurements, y in ((A, values), _mixed(rng, A, values)):
         found = least_nuclear_sensing(measurements, y)
-        assert found.norm == pytest.approx(by_entries.norm, rel=3e-5)
+        assert found.norm == pytest.approx(by_entries.norm, rel=3e-5, abs=0)
         assert np.linalg.norm(np.einsum("k,kij->ij", found.multipliers, measurements), 2) <= 1 + 1e-9
         assert found.bound == pytest.approx(found.multipliers @ y)
         assert found.residual <= 1e-9 * max(1, np.abs(y).max())
@@ -127,3 +127,14 @@ def test_a_zero_among_the_values_changes_nothing_about_the_others():
     np.testing.assert_allclose(found.matrix[[0, 0, 1], [0, 1, 0]], [1.0, 0.0, 0.5], atol=1e-9)
     assert found.norm > 1
     assert found.gap <= 1e-5
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e6])
+def test_measurements_that_contradict_each_other_are_refused_at_every_scale(scale):
+    """The same entry measured twice: a matrix fits both to half of their difference."""
+    A = np.zeros((3, 2, 2))
+    A[:2, 0, 0] = A[2, 1, 1] = 1.0
+    found = least_nuclear_sensing(A, scale * np.array([1.0, 1 + 1.99e-9, 0.0]))
+    assert found.norm == pytest.approx(scale, rel=1e-5, abs=0)
+    with pytest.raises(ValueError, match="y must be measurements of some matrix"):
+        least_nuclear_sensing(A, scale * np.array([1.0, 1 + 2.01e-9, 0.0]))

@@ -26,11 +26,11 @@ steps = st.floats(-1.3, -1e-9).map(lambda e: LARGEST_STEP * 10**e)
 def test_flow_bounds_are_the_printed_ones():
     r, s, f, target = 1.8, 0.15, 0.85, 3.0
     two = [s * target * (s / (r * f)) ** (1 / ((1 - f) * (r - 1))), s * target * (s / (r * f)) ** ((1 - s) / (r - 1))]
-    assert np.exp(log_bounds(2, r, s, f, target)) == pytest.approx(two, rel=1e-12)
+    assert np.exp(log_bounds(2, r, s, f, target)) == pytest.approx(two, rel=1e-12, abs=0)
     for N in (3, 4.5, 10):
         a = (1 - f) * (r - 1)
         deep = [s * target * (a / (1 + a)) ** (N / (N - 2)), s * target * ((r - 1) / (r - s)) ** (N / (N - 2))]
-        assert np.exp(log_bounds(N, r, s, f, target)) == pytest.approx(deep, rel=1e-12)
+        assert np.exp(log_bounds(N, r, s, f, target)) == pytest.approx(deep, rel=1e-12, abs=0)
 
 
 def test_descent_bounds_are_the_printed_ones():
@@ -38,10 +38,10 @@ def test_descent_bounds_are_the_printed_ones():
     Rj = Ri / r
     A = np.log(1 - c * Ri + c**2 * Ri**2) / np.log(1 - c * Rj - c**2 / 4 * Rj**2)
     B = np.log(1 - c * Ri - c**2 / 4 * Ri**2) / np.log(1 - c * Rj + c**2 * Rj**2)
-    assert descent_exponents(r, c, Ri) == pytest.approx((A, B), rel=1e-12)
+    assert descent_exponents(r, c, Ri) == pytest.approx((A, B), rel=1e-12, abs=0)
     low = 0.5 * s / (1 - s) * target * ((1 - f) / (2 * r * f) * s / (1 - s)) ** (1 / (A - 1))
     high = s / (1 - s) * target * ((1 - f) / f * s / (1 - s)) ** (1 / (B - 1))
-    assert np.exp(log_bounds_descent(r, s, f, c, Ri, target)) == pytest.approx((low, high), rel=1e-12)
+    assert np.exp(log_bounds_descent(r, s, f, c, Ri, target)) == pytest.approx((low, high), rel=1e-12, abs=0)
 
 
 @given(depths, ratios, small, large)
@@ -58,14 +58,14 @@ def test_corrected_lower_bound_is_the_tighter_one(depth, ratio, s, f):
     slack = 1e-12 * max(1, abs(printed[0]))
     assert corrected[0] >= printed[0] - slack
     if depth == 2:
-        assert corrected == pytest.approx(printed, rel=1e-12)
+        assert corrected == pytest.approx(printed, rel=1e-12, abs=0)
     else:
         assert corrected[1] >= printed[1] - slack
 
 
 def test_printed_upper_bound_is_passed_at_depth_three():
     setting = (3.0, 2.0, 0.2, 0.8)
-    assert np.exp(log_bounds(*setting)[1]) == pytest.approx(0.2 * (1 / 1.8) ** 3, rel=1e-12)
+    assert np.exp(log_bounds(*setting)[1]) == pytest.approx(0.2 * (1 / 1.8) ** 3, rel=1e-12, abs=0)
     assert threshold(*setting) > 1.2 * np.exp(log_bounds(*setting)[1])
 
 

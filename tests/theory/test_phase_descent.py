@@ -38,7 +38,9 @@ def naive_decision(start, ratio, s, f, c, share, depth):
 def test_advance_is_a_gradient_step(depth, start, target, c):
     target = 10**target
     sigma, step = target * 10**start, max(c, 1e-6) / target ** (2 - 2 / depth)
-    assert advance(sigma, target, step, depth) == pytest.approx(naive_step(sigma, target, step, depth), rel=1e-10)
+    assert advance(sigma, target, step, depth) == pytest.approx(
+        naive_step(sigma, target, step, depth), rel=1e-10, abs=0
+    )
 
 
 @given(st.one_of(finite_depths, st.just(np.inf)), st.floats(1e-6, 1 - 1e-9), st.floats(0.001, 1), st.floats(-2, 2))
@@ -115,7 +117,7 @@ def test_threshold_far_below_the_floats():
     i, j = 2 * np.log1p(c / 2), 2 * np.log1p(c / r / 2)
     # The steps from the linear range to the marks do not depend on σ0: two fractions f differ by whole steps of i.
     other = log_threshold_descent(r, s, naive_step(f, 1.0, c, 2), c)
-    assert other - value == pytest.approx(-i * j / (i - j), rel=1e-3)
+    assert other - value == pytest.approx(-i * j / (i - j), rel=1e-3, abs=0)
 
 
 @pytest.mark.parametrize("depth", [2.0, 3.0, np.inf])
@@ -128,7 +130,7 @@ def test_small_steps_follow_the_flow(depth):
 def test_threshold_scales_and_broadcasts():
     grid = threshold_descent(np.array([1.5, 3.0])[:, None], 0.2, 0.8, [0.2, 0.5, 1.0], target=2.0)
     assert grid.shape == (2, 3)
-    assert grid[1, 0] == pytest.approx(2 * threshold_descent(3.0, 0.2, 0.8, 0.2), rel=1e-13)
+    assert grid[1, 0] == pytest.approx(2 * threshold_descent(3.0, 0.2, 0.8, 0.2), rel=1e-13, abs=0)
     assert threshold_descent(np.empty(0) + 2, 0.2, 0.8, 0.5).shape == (0,)
 
 
@@ -191,4 +193,27 @@ def test_bad_arguments_are_named(call, words):
 def test_descent_at_greater_depth_is_easier():
     value = [float(threshold_descent(2.0, 0.2, 0.8, 0.5, depth=depth)) for depth in (2, 3, 5, np.inf)]
     assert np.all(np.diff(value) > 0)
-    assert value[-1] == pytest.approx(threshold(np.inf, 2.0, 0.2, 0.8), rel=0.05)
+    assert value[-1] == pytest.approx(threshold(np.inf, 2.0, 0.2, 0.8), rel=0.05, abs=0)
+
+
+def test_a_level_at_which_a_mode_starts_is_passed_at_step_zero():
+    table = timetable_descent([1.0, 4.0], [0.5, 1.0], 2, 0.2, 0.25, 0.5)
+    assert table.begins.tolist() == [0, 0]
+    assert table.ends[0] == 0
+    assert table.ends[1] > 0
+
+
+def test_a_step_that_ends_at_zero_is_refused():
+    for push in (-2.0, -2.5):
+        with pytest.raises(ValueError, match="stays positive"):
+            advance(1 - push, 1.0, 1.0, 2.0)
+    assert advance(2.9, 1.0, 1.0, 2.0) == pytest.approx(2.9 * 0.05**2)
+
+
+@pytest.mark.parametrize("s", [1e-20, 1e-17, 0.2])
+def test_a_mode_may_be_far_below_the_other_before_its_law_is_linear(s):
+    """The end of the first window that is not empty, step by step, also where one mode starts below rounding."""
+    low, high = windows(300, 3.0, s, 0.9, 0.5)
+    first = int(np.argmax(low <= high))
+    assert first > 0
+    assert log_threshold_descent(3.0, s, 0.9, 0.5) == pytest.approx(np.log(high[first]), rel=1e-12, abs=0)

@@ -130,7 +130,7 @@ def test_between_depths_one_and_two_only_large_ratios_are_incremental(depth):
     assert threshold(depth, critical * (1 + 1e-6), s, f) > 0
     ratio = 3 * critical
     edge = threshold(depth, ratio, s, f)
-    assert time_to(f * ratio, ratio, edge, depth) == pytest.approx(time_to(s, 1.0, edge, depth), rel=1e-10)
+    assert time_to(f * ratio, ratio, edge, depth) == pytest.approx(time_to(s, 1.0, edge, depth), rel=1e-10, abs=0)
     assert not is_incremental(1e-200, critical * 0.9, 1.0, s, f, depth)
 
 
@@ -149,7 +149,7 @@ def test_threshold_scales_with_the_target(depth, ratio, s, f, target):
 def test_threshold_broadcasts():
     grid = threshold(np.array([2, 3, np.inf])[:, None, None], np.array([1.5, 2])[:, None], [0.1, 0.2], 0.8, 3.0)
     assert grid.shape == (3, 2, 2)
-    assert grid[2, 1, 0] == pytest.approx(threshold(np.inf, 2, 0.1, 0.8, 3.0), rel=1e-14)
+    assert grid[2, 1, 0] == pytest.approx(threshold(np.inf, 2, 0.1, 0.8, 3.0), rel=1e-14, abs=0)
     assert np.ndim(threshold(3, 2, 0.1, 0.8)) == 0
     assert threshold(3, np.empty(0) + 2, 0.1, 0.8).shape == (0,)
 

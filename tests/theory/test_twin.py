@@ -49,7 +49,7 @@ def test_closed_forms_quadrature_and_bare_callables_agree(name):
 
 
 def test_known_values():
-    assert twin.constants("erf").zeta == pytest.approx(2 / np.sqrt(3 * np.pi), rel=1e-15)
+    assert twin.constants("erf").zeta == pytest.approx(2 / np.sqrt(3 * np.pi), rel=1e-15, abs=0)
     np.testing.assert_allclose(
         twin.constants("relu"), (0.5, 1 / np.sqrt(2 * np.pi), 1 / np.sqrt(2 * np.pi), 0), atol=1e-15
     )
@@ -141,9 +141,11 @@ def test_covariance_spread_is_the_mean_squared_overlap_and_unbiased():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(6, 4))
     pairs = [np.dot(x[i], x[j]) ** 2 for i in range(6) for j in range(6) if i != j]
-    assert twin.covariance_spread(x) == pytest.approx(np.mean(pairs) / 4, rel=1e-12)
+    assert twin.covariance_spread(x) == pytest.approx(np.mean(pairs) / 4, rel=1e-12, abs=0)
     assert twin.covariance_spread(x.T) == pytest.approx(
-        np.mean([np.dot(a, b) ** 2 for i, a in enumerate(x.T) for j, b in enumerate(x.T) if i != j]) / 6, rel=1e-12
+        np.mean([np.dot(a, b) ** 2 for i, a in enumerate(x.T) for j, b in enumerate(x.T) if i != j]) / 6,
+        rel=1e-12,
+        abs=0,
     )
     draws = [twin.covariance_spread(rng.normal(size=(30, 20))) for _ in range(300)]
     assert np.mean(draws) == pytest.approx(1, abs=4 * np.std(draws) / np.sqrt(300))
@@ -205,8 +207,8 @@ def test_rates_at_one_above_one_and_beyond_two():
 
 def test_a_tiny_rate_is_not_lost():
     made = twin.Twin([[1.0]], [1.0], twin.FeatureMap(1e-10), step_size=1.0)
-    assert made.predict(10) == pytest.approx(1e-19, rel=1e-10)
-    assert made.predict(10**22) == pytest.approx(-np.expm1(-100), rel=1e-10)
+    assert made.predict(10) == pytest.approx(1e-19, rel=1e-10, abs=0)
+    assert made.predict(10**22) == pytest.approx(-np.expm1(-100), rel=1e-10, abs=0)
     assert made.predict(np.inf) == 1
 
 
@@ -231,7 +233,7 @@ def test_the_norm_feature_learns_what_the_naive_twin_cannot():
     psi = twin.feature_map("relu", spread=1.0)
     full, naive = (twin.Twin(x, y, features, step_size=0.5) for features in (psi, psi.naive()))
     assert full.loss(np.inf) < 1e-20
-    assert naive.loss(np.inf) == pytest.approx(np.var(y) / 2, rel=0.02)
+    assert naive.loss(np.inf) == pytest.approx(np.var(y) / 2, rel=0.02, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +253,7 @@ def test_the_slowest_mode(activation, steps, power):
         _, theta0, theta1, _ = twin.constants(activation)
         predicted = (steps[0] + steps[1] / 2) * theta1**4 / (2 * theta0**2 * sizes[-1] ** 2)
         # In a sample the inputs explain d/n = 1/30 of anything; the variance of the norms is known to √(2/n) = 2 %.
-        assert rates[-1] == pytest.approx(predicted * (1 - 1 / 30), rel=0.06)
+        assert rates[-1] == pytest.approx(predicted * (1 - 1 / 30), rel=0.06, abs=0)
         # So at T the twin has learnt little of a label that follows the norm.
         y = np.clip(np.sqrt(2 * sizes[-1]) * (np.linalg.norm(x, axis=1) / np.sqrt(sizes[-1]) - 1), -1, 1)
         late = twin.two_layer(
@@ -326,3 +328,31 @@ X, Y = np.eye(3), np.ones(3)
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_jump_is_found_where_it_is_though_the_tangents_meet_elsewhere(side):
+    for slopes in ((1.0, 3.0), (3.0, 1.0)):
+        jump = lambda z, slopes=slopes: np.where(z < 0.3, slopes[0] * z, side + slopes[1] * z)  # noqa: E731
+        assert find_kinks(jump) == pytest.approx((0.3,), abs=4e-6)
+
+
+def test_a_function_of_two_slopes_has_its_kink_at_zero_and_one_of_one_slope_has_none():
+    assert piecewise_linear(0.5, 2.0).kinks == NAMED["relu"].kinks == (0.0,)
+    assert piecewise_linear(2.0, 2.0).kinks == NAMED["linear"].kinks == ()
+
+
+@pytest.mark.parametrize(("step_size", "stable"), [(1.99, True), (2.0, False), (2.01, False)])
+def test_descent_converges_below_a_rate_of_two_and_not_at_it(step_size, stable):
+    found = twin.Twin([[1.0]], [1.0], twin.FeatureMap(1.0), step_size=step_size)
+    assert found.rates == pytest.approx([step_size])
+    assert found.stable == stable
+    if not stable:
+        with pytest.raises(ValueError, match="t must be finite"):
+            found.predict(np.inf)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_kinks_are_looked_for_between_minus_eight_and_eight(side):
+    assert find_kinks(lambda z: np.abs(z - 7.9 * side)) == pytest.approx((7.9 * side,), abs=1e-7)
+    assert find_kinks(lambda z: np.abs(z - 8.5 * side)) == ()

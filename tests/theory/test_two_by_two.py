@@ -52,7 +52,7 @@ def test_the_bound_is_tight(d):
     loss = t.loss(W)
     for norm in NORMS:
         size = t.size(W, norm)
-        assert size[-1] * np.sqrt(loss[-1]) == pytest.approx(c, rel=1e-4)
+        assert size[-1] * np.sqrt(loss[-1]) == pytest.approx(c, rel=1e-4, abs=0)
         assert np.polyfit(np.log(loss[-2:]), np.log(size[-2:]), 1)[0] == pytest.approx(-0.5, abs=2e-3)
 
 
@@ -126,7 +126,7 @@ def test_the_least_corner_is_attained(dimension):
     """Observed residual e at (2, 2) alone: the determinant is positive for w₁₁ above 1/e, within e of the bound."""
     for e in (0.01, 0.3, 0.9):
         ell = e**2 / (2 * (dimension**2 - 1))
-        assert t.least_corner(ell, dimension) == pytest.approx(1 / e - e, rel=1e-12)
+        assert t.least_corner(ell, dimension) == pytest.approx(1 / e - e, rel=1e-12, abs=0)
         W = t.completion(dimension).values.copy()
         W[1, 1], W[0, 0] = e, (1 + 1e-9) / e
         assert t.loss(W) == pytest.approx(ell)

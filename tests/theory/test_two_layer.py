@@ -358,7 +358,7 @@ def test_the_shaped_start_of_varre(gamma):
     W1, W2 = np.sqrt(2 * gamma) * orthonormal(rng, width, d), np.zeros((k, width))
     Y = rng.normal(size=(k, d))
     value, violation = balance(W1, W2)
-    assert value == pytest.approx(-2 * gamma, rel=1e-14)
+    assert value == pytest.approx(-2 * gamma, rel=1e-14, abs=0)
     assert violation < 1e-15
     product, first, _ = grams([0.1, 1.0, 10.0, np.inf], W1, W2, Y)
     np.testing.assert_allclose(product[-1], Y, atol=1e-13 * max(1, gamma))
@@ -497,3 +497,40 @@ def test_modes_settle_from_the_fastest_on_until_all_have():
     assert np.all(np.diff(counts) > 0)
     assert counts[-1] == 6
     np.testing.assert_array_equal(trajectory(1000.0, W1, turn @ W1.T, Y), Y)
+
+
+@pytest.mark.parametrize("lam", [-0.2, 0.0, 0.2])
+@pytest.mark.parametrize("shape", [(2, 5, 4), (4, 5, 2), (3, 6, 3), (3, 4, 4)])
+def test_slow_modes_go_on_after_fast_ones_have_settled(shape, lam):
+    """Rates far apart: at these times the fastest stands still, while slow ones and single ones are still coupled."""
+    i, h, o = shape
+    rng = np.random.default_rng(8)
+    slow = [3.0, 0.3, 0.05][: min(i, o)] if min(i, o) > 2 else [3.0, 0.05]
+    Y = (orthonormal(rng, o, len(slow)) * slow) @ orthonormal(rng, i, len(slow)).T
+    W1, W2 = balanced_start(rng, i, h, o, lam, 0.5)
+    times = np.array([15.0, 20.0, 40.0, 80.0])  # e^{−3·15} is below rounding
+    found, exact = trajectory(times, W1, W2, Y), grams(times, W1, W2, Y).product
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("growing", [0, 1, 2])
+@pytest.mark.parametrize(("share", "pivots"), [(0.9, [1]), (1.1, [0])])
+def test_an_overlap_is_told_from_zero_at_the_rounding_of_its_column(growing, share, pivots):
+    assert riccati.staircase(np.array([[share * 1e-12], [1.0]]), 1e-12, growing)[1] == pivots
+    assert riccati.staircase(np.array([[share * 1e-42], [1e-30]]), 1e-12, growing)[1] == pivots
+
+
+@pytest.mark.parametrize(("share", "pivots"), [(0.97, [0, 2]), (1.03, [0, 1])])
+def test_a_reflection_mixes_the_rounding_of_the_columns(share, pivots):
+    """Turned by 45°, a column of order one takes over half of the variance of a column a thousand times as long."""
+    rounding, long = 1e-12, 1000.0
+    a = share * rounding * np.sqrt(long**2 + 2) / 2  # (√2 a)² against half the sum of both variances
+    assert riccati.staircase(np.array([[1.0, 1.0], [a, -a], [long, 0.0]]), rounding, 0)[1] == pivots
+
+
+@pytest.mark.parametrize(("share", "pivots"), [(0.97, [0, 1, 3]), (1.03, [0, 1, 2])])
+def test_a_row_blurs_by_its_weights_on_the_pivot_rows_before_it(share, pivots):
+    """(10, 1) is all of the second pivot row and nothing of the first: the rounding of two rows, √2 of that of one."""
+    rounding = 1e-13
+    rows = [[1.0, 0.0, 0.0], [10.0, 1.0, 0.0], [10.0, 1.0, share * np.sqrt(2) * rounding], [0.0, 0.0, 1.0]]
+    assert riccati.staircase(np.array(rows), rounding, 4)[1] == pivots

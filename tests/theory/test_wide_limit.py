@@ -68,3 +68,11 @@ def test_descent_nears_the_roots_as_the_first_power_of_the_step_size():
 def test_a_wrong_number_of_eigenvalues_is_refused():
     with pytest.raises(ValueError, match=r"d must be a vector of 3 number\(s\); got shape \(2,\)"):
         wide_limit.descent(np.ones(2), np.ones((2, 3)), 0.1, 1)
+
+
+def test_scales_of_a_large_map_of_rank_one():
+    """Eigenvalues that should be zero come out as rounding of the largest, of either sign."""
+    u, v = np.random.default_rng(6).normal(size=(2, 5))
+    W = 1e12 * np.outer(u, v)
+    for root, square in zip(wide_limit.scales(W), (W @ W.T, W.T @ W), strict=True):
+        np.testing.assert_allclose(root @ root, np.eye(5) + square, rtol=0, atol=1e-13 * np.abs(square).max())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tools.exercise import module_of
-from tools.mutants import campaign
+from tools.mutants import campaign, loaded
 from tools.mutants.campaign import Trial, equivalent
 from tools.mutants.lines import IMPORTED, Ran, Tracer, chosen
 from tools.mutants.operators import Mutant, mutants, mutated
@@ -87,6 +87,11 @@ def test_a_mutant_knows_the_lines_of_its_statement_and_no_others():
     assert lines["sign", "-x"] == range(11, 12)
     several = "def f(x):\n    return (\n        1 +\n        x\n    )\n"
     assert {mutant.lines for mutant in mutants(several, "m")} == {range(2, 6)}
+    assert {mutant.statement for mutant in mutants(several, "m")} == {"return 1 + x"}
+    assert {m.statement for m in mutants(SOURCE, "m") if m.kind == "comparison"} == {
+        "if x < 0:",
+        "if n > 2 and (not x):",
+    }
 
 
 def test_a_larger_sample_holds_the_smaller_and_an_equivalent_mutant_leaves_the_others(monkeypatch):
@@ -109,6 +114,10 @@ def test_lines_are_those_that_run_below_the_folder(tmp_path):
     tracer._trace(False)
     inside["f"](1)
     assert tracer.seen == {"src/a.py": {2, 4}}
+    tracer._trace(True)
+    inside["f"](1)
+    tracer._trace(False)
+    assert tracer.seen == {"src/a.py": {2, 3, 4}}
 
 
 def test_the_quickest_tests_that_run_a_line_come_first_and_files_that_never_do_are_left_out():
@@ -122,8 +131,59 @@ def test_the_quickest_tests_that_run_a_line_come_first_and_files_that_never_do_a
         {IMPORTED: here(0), "other": Ran(0, True, {}), "after": there(2)},
     ]
     assert chosen(files, path, range(2, 4)).tests == ["quick", "after", "slow", "idle", "other"]
-    assert chosen(files, path, range(2, 4)).seconds == 6
+    assert chosen(files, path, range(2, 4))[1:] == (6, 3)
+    assert chosen(files, path, range(2, 4), once=False).tests == ["quick", "after", "slow"]
     assert chosen(files, path, range(7, 9)).tests == []
+
+
+LOADED = """
+SCALE = 2
+
+def outer(x, factor=3):
+    def inner(y):
+        return y + SCALE
+    return factor * inner(x)
+
+class Shape:
+    sides = 4
+
+    def area(self):
+        return self.sides + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("y + SCALE", "y - SCALE", ["outer"]),
+        ("factor * inner", "factor + inner", ["outer"]),
+        ("self.sides + 1", "self.sides", ["Shape.area"]),
+        ("SCALE = 2", "SCALE = 3", [None]),
+        ("factor=3", "factor=4", [None]),
+        ("sides = 4", "sides = 5", [None]),
+        ("SCALE = 2", "SCALE = 2", []),
+    ],
+)
+def test_what_a_mutant_changes_is_a_function_or_lies_outside_of_all(before, after, changed):
+    """Functions can be exchanged where the package is loaded; constants and defaults have been computed by then."""
+    original = ast.unparse(ast.parse(LOADED))
+    old, new = (compile(source, "m", "exec") for source in (original, original.replace(before, after)))
+    assert [code and code.co_qualname for code in loaded._changed(old, new)] == changed
+
+
+def test_a_loaded_function_is_exchanged_wherever_it_is_known(tmp_path):
+    path, names = tmp_path / "m.py", {}
+    path.write_text(LOADED)
+    exec(compile(LOADED, str(path), "exec"), names)
+    elsewhere = names["outer"]  # as another module has it by `from m import outer`
+    here = loaded.Loaded.__new__(loaded.Loaded)
+    here.functions = {(str(path), "outer"): [elsewhere]}
+    mutant = next(m for m in mutants(LOADED, "m") if m.kind == "arithmetic" and m.before == "y + SCALE")
+    assert elsewhere(1) == 9
+    function, function.__code__ = here.exchange(path, mutated(LOADED, mutant))
+    assert elsewhere(1) == -3
+    constant = next(m for m in mutants(LOADED, "m") if m.kind == "off by one" and not m.function)
+    assert here.exchange(path, mutated(LOADED, constant)) is None
 
 
 def test_equivalent_mutants_have_their_reason():
@@ -138,6 +198,19 @@ def test_equivalent_mutants_are_still_there():
     for file, keys in by_file.items():
         path = campaign.SOURCES / file
         assert keys <= {mutant.key for mutant in mutants(path.read_text(), module_of(path))}, file
+
+
+def test_statements_of_which_no_change_can_be_seen_are_still_there():
+    statements = campaign.idle_statements()
+    assert all(len(reason) > 10 for reason in statements.values())
+    for module in {module for module, _, _ in statements}:
+        path = Path("src", *module.split(".")).with_suffix(".py")
+        there = {(m.module, m.function, m.statement) for m in mutants(path.read_text(), module)}
+        assert {place for place in statements if place[0] == module} <= there, module
+
+
+def test_the_length_check_of_zip_is_no_mathematics():
+    assert changes("pairs = zip(a, b, strict=True)") == set()
 
 
 def test_the_page_counts_by_package_and_lists_survivors():

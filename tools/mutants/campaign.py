@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ..exercise import exercising, home, module_of
 from . import lines, trial
+from .loaded import Loaded
 from .operators import Mutant, mutants, mutated
 from .trial import Running, Verdict
 
@@ -21,8 +22,8 @@ PACKAGES = (
     "core", "evidence", "torch",
 )  # fmt: skip
 """Where the mathematics is."""
-SLACK, SLOWER = 20.0, 3.0
-"""CPU seconds that a mutant may take: some to begin, and so many times what its tests take without it."""
+NUMPY = ("theory",)
+"""Packages without JAX, which runs Python once a process and compiled programs thereafter."""
 
 
 Name = TypeVar("Name")
@@ -37,20 +38,26 @@ class Trial(NamedTuple):
 
 def population(packages: Sequence[str]) -> list[tuple[Path, Mutant]]:
     """Every mutant of some packages that is not known to be equivalent, with its file."""
-    known = equivalent()
+    known, statements = equivalent(), idle_statements()
     return [
         (path, mutant)
         for package in packages
         for path in sorted((SOURCES / package).rglob("*.py"))
         if path.name != "__init__.py"
         for mutant in mutants(path.read_text(), module_of(path))
-        if mutant.key not in known
+        if mutant.key not in known and (mutant.module, mutant.function, mutant.statement) not in statements
     ]
 
 
 def equivalent() -> dict[str, str]:
     """Mutants that change nothing that a user could see, by digest, each with its reason."""
     return {entry["key"]: entry["reason"] for entry in tomllib.loads(EQUIVALENT.read_text()).get("mutant", [])}
+
+
+def idle_statements() -> dict[tuple[str, str, str], str]:
+    """Statements no change of which a user could see: module, function and code, each with its reason."""
+    listed = tomllib.loads(EQUIVALENT.read_text()).get("statement", [])
+    return {(entry["module"], entry["function"], entry["code"]): entry["reason"] for entry in listed}
 
 
 def sample(packages: Sequence[str], count: int | None, seed: int) -> list[tuple[Path, Mutant]]:
@@ -74,8 +81,10 @@ def run(chosen: Sequence[tuple[Path, Mutant]], jobs: int, limit: float, others: 
         for own in (True, False)[: 1 + others]:
             files = {mutant.module: _files(mutant.module, own) for _, mutant in waiting}
             ran = _traced({test for tests in files.values() for test in tests}, Path(folder), jobs, limit)
+            loaded = trial.gathered(sorted(ran), Path(folder)) if own and len(waiting) > 1 else None
             tasks = (
-                _task(path, mutant, [ran[test] for test in files[mutant.module]], limit) for path, mutant in waiting
+                _task(path, mutant, [ran[test] for test in files[mutant.module]], limit, loaded)
+                for path, mutant in waiting
             )
             noticed = set()
             for mutant, verdict in _drive(tasks, Path(folder), jobs):
@@ -110,14 +119,19 @@ class Task(NamedTuple, Generic[Name]):
     limit: float
 
 
-def _task(path: Path, mutant: Mutant, files: Sequence[dict[str, lines.Ran]], limit: float) -> Task[Mutant]:
+def _task(
+    path: Path, mutant: Mutant, files: Sequence[dict[str, lines.Ran]], limit: float, loaded: Loaded | None
+) -> Task[Mutant]:
     """A mutant with its tests, or without a process where no test runs its lines."""
-    tests, seconds = lines.chosen(files, path, mutant.lines)
-    if not tests:
+    original = path.read_text()
+    once = path.parts[2] not in NUMPY or "jax" in original
+    chosen = lines.chosen(files, path, mutant.lines, once)
+    if not chosen.tests:
         return Task(mutant, None, limit)
-    allowed = round(min(limit, SLACK + SLOWER * seconds))
-    start = partial(trial.begin, path=path, source=mutated(path.read_text(), mutant), tests=tests, seconds=allowed)
-    return Task(mutant, start, limit)
+    source = mutated(original, mutant)
+    return Task(
+        mutant, partial(trial.begin, path=path, source=source, chosen=chosen, limit=limit, loaded=loaded), limit
+    )
 
 
 def _drive(waiting: Iterator[Task[Name]], scratch: Path, jobs: int) -> Iterator[tuple[Name, Verdict]]:

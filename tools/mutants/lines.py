@@ -39,6 +39,7 @@ class Tracer:
         self.out = out
         self.wanted: dict[CodeType, str | None] = {}
         self.seen: dict[str, set[int]] = {}
+        self.unseen: dict[CodeType, set[int]] = {}
         self.tests: dict[str, dict[str, Any]] = {IMPORTED: self._entry(0.0)}
 
     def _entry(self, seconds: float) -> dict[str, Any]:
@@ -50,13 +51,20 @@ class Tracer:
         if code not in self.wanted:
             path = code.co_filename
             self.wanted[code] = path.removeprefix(self.prefix) if path.startswith(self.prefix) else None
-        path = self.wanted[code]
-        return None if path is None else self._line
+        if self.wanted[code] is None:
+            return None
+        if code not in self.unseen:
+            lines = {line for _, _, line in code.co_lines() if line is not None}
+            self.unseen[code] = lines - {code.co_firstlineno} or lines  # the first, of a `def`, runs elsewhere
+        return self._line if self.unseen[code] else None  # a function that was seen in full is not watched again
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Any:
-        path = self.wanted[frame.f_code]
+        code, line = frame.f_code, frame.f_lineno
+        path = self.wanted[code]
         assert path is not None
-        self.seen.setdefault(path, set()).add(frame.f_lineno)
+        self.seen.setdefault(path, set()).add(line)
+        self.unseen[code].discard(line)
+        frame.f_trace_lines = bool(self.unseen[code])
         return self._line
 
     def _trace(self, on: bool) -> None:
@@ -75,7 +83,7 @@ class Tracer:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
         """One test with its fixtures."""
-        self.seen = {}
+        self.seen, self.unseen = {}, {}
         began = time.process_time()
         self._trace(True)
         result = yield
@@ -114,14 +122,18 @@ def read(test: str) -> dict[str, Ran]:
 
 
 class Chosen(NamedTuple):
-    """Tests by name, in the order in which to run them, and the CPU seconds they take in all."""
+    """Tests by name, in the order in which to run them, and the CPU seconds they take in all, and the longest of them."""
 
     tests: list[str]
     seconds: float
+    longest: float
 
 
-def chosen(files: Sequence[dict[str, Ran]], path: Path, span: range) -> Chosen:
-    """Tests that run some line of a file of the package, quickest first; then the others of their test files."""
+def chosen(files: Sequence[dict[str, Ran]], path: Path, span: range, once: bool = True) -> Chosen:
+    """Tests that run some line of a file of the package, quickest first.
+
+    Where Python may run once a process, for what it compiles is kept, the others of their test files follow.
+    """
     running: list[tuple[float, str]] = []
     others: list[tuple[float, str]] = []
     for file in files:
@@ -133,5 +145,6 @@ def chosen(files: Sequence[dict[str, Ran]], path: Path, span: range) -> Chosen:
         for name, ran in file.items():
             if name != IMPORTED:
                 (running if name in touched else others).append((ran.seconds, name))
-    order = sorted(running) + sorted(others)
-    return Chosen([name for _, name in order], sum(seconds for seconds, _ in order))
+    order = sorted(running) + sorted(others if once else [])
+    times = [seconds for seconds, _ in order]
+    return Chosen([name for _, name in order], sum(times), max(times, default=0.0))

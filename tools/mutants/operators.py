@@ -26,6 +26,8 @@ TWINS = {
 }  # fmt: skip
 TWINS |= {twin: name for name, twin in TWINS.items()}
 WRAPPERS = {"sqrt", "exp", "log", "log1p", "expm1", "abs", "square", "sign", "tanh", "norm"}
+UNSEEN = ("strict", "optimize", "check_finite", "overwrite_a", "overwrite_b")
+"""Arguments of `zip`, NumPy and SciPy that assert something, or decide about speed alone."""
 OTHER_FACTOR = 1.01
 """A wrong constant that no loose comparison forgives: one per cent off."""
 
@@ -33,7 +35,8 @@ OTHER_FACTOR = 1.01
 class Mutant(NamedTuple):
     """One change: its digest, where it stands, its kind, and what is written there before and after.
 
-    `lines` are those of the statement around it, or of the statement's head, which run if the change is met at all.
+    `lines` are those of the statement around it, or of the statement's head, which run if the change is met at all;
+    `statement` is that statement's code, or its first line.
     """
 
     key: str
@@ -44,10 +47,11 @@ class Mutant(NamedTuple):
     kind: str
     before: str
     after: str
+    statement: str = ""
 
 
 class Site(NamedTuple):
-    """A node, the list or field of its parent that holds it, the function around it and the lines of its statement."""
+    """A node, the list or field of its parent that holds it, the function around it, and its statement with its lines."""
 
     node: ast.AST
     parent: ast.AST
@@ -55,6 +59,7 @@ class Site(NamedTuple):
     place: int | None
     function: str
     lines: range
+    statement: str = ""
 
 
 def mutants(source: str, module: str) -> Iterator[Mutant]:
@@ -72,14 +77,15 @@ def mutated(source: str, mutant: Mutant) -> str:
 
 def _changes(tree: ast.Module, module: str) -> Iterator[tuple[Mutant, Site, ast.AST]]:
     seen: Counter[tuple[str, ...]] = Counter()
-    for site in list(sites(tree, "", range(0))):
+    for site in list(sites(tree, "", range(0), "")):
         for kind, replacement in replacements(site.node):
             before, after = ast.unparse(site.node), ast.unparse(replacement)
             what = (module, site.function, kind, before, after)
             seen[what] += 1
             key = hashlib.sha256("\0".join((*what, str(seen[what]))).encode()).hexdigest()[:8]
             line = getattr(site.node, "lineno", 0)
-            yield Mutant(key, module, site.function, line, site.lines, kind, before, after), site, replacement
+            mutant = Mutant(key, module, site.function, line, site.lines, kind, before, after, site.statement)
+            yield mutant, site, replacement
 
 
 def put(site: Site, node: ast.AST) -> None:
@@ -90,8 +96,8 @@ def put(site: Site, node: ast.AST) -> None:
         getattr(site.parent, site.field)[site.place] = node
 
 
-def sites(parent: ast.AST, function: str, lines: range) -> Iterator[Site]:
-    """All nodes that compute: no annotations, docstrings, imports, nor what only a type checker reads."""
+def sites(parent: ast.AST, function: str, lines: range, statement: str) -> Iterator[Site]:
+    """All nodes that compute: no annotations, docstrings, imports, assertions, nor what only a type checker reads."""
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list", "type_params", "bases", "keywords") and not isinstance(
             parent, ast.Call
@@ -103,9 +109,11 @@ def sites(parent: ast.AST, function: str, lines: range) -> Iterator[Site]:
             inner = (
                 f"{function}.{node.name}".lstrip(".") if isinstance(node, ast.FunctionDef | ast.ClassDef) else function
             )
-            around = head(node) if isinstance(node, ast.stmt) else lines
-            yield Site(node, parent, field, place, inner, around)
-            yield from sites(node, inner, around)
+            around, code = lines, statement
+            if isinstance(node, ast.stmt):
+                around, code = head(node), ast.unparse(node).partition("\n")[0]
+            yield Site(node, parent, field, place, inner, around, code)
+            yield from sites(node, inner, around, code)
 
 
 def head(statement: ast.stmt) -> range:
@@ -116,9 +124,11 @@ def head(statement: ast.stmt) -> range:
 
 
 def _silent(node: ast.AST) -> bool:
-    """Whether a node says something and computes nothing: errors' words, docstrings, imports, `__all__`."""
+    """Whether a node says something and computes nothing: errors' words, docstrings, imports, `__all__`, assertions."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.keyword):
+        return node.arg in UNSEEN
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in ast.unparse(node.test)
     return isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr) or (

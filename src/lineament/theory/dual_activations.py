@@ -97,7 +97,8 @@ def quadrature(activation: Activation, s: ArrayLike, t: ArrayLike, theta: ArrayL
     s, t, theta = (np.broadcast_to(array, shape).ravel() for array in (s, t, theta))
     value, slope = np.empty((2, theta.size))
     orders = _orders(float(max(np.max(s, initial=1.0), np.max(t, initial=1.0))), bool(kinks.size))
-    rows = max(1, BLOCK // ((4 + kinks.size**2) * (2 * kinks.size + 1) * orders[0] * orders[1]))
+    nodes = (4 + kinks.size**2) * (2 * kinks.size + 1) * orders[0] * orders[1]  # of a pair
+    rows = max(1, BLOCK // nodes)
     for begin in range(0, theta.size, rows):
         part = slice(begin, begin + rows)
         u, v, weight = _nodes(s[part], t[part], theta[part], kinks, orders)

@@ -20,6 +20,9 @@ from ..core.arguments import Array
 
 # Candidate times per decade: every decade of time is covered alike, as rates span many.
 PER_DECADE = 64
+# In units of the fastest rate: before it less is learnt than rounding of the error. Where noise is all but everything,
+# the best time is as early as the signal's share is small.
+EARLIEST = 1e-12
 
 
 class Linear(NamedTuple):
@@ -121,7 +124,7 @@ def best_stopping(task: Linear, rates: ArrayLike, end: float = np.inf) -> Stoppi
     if moving.size == 0:
         return Stopping(0.0, final, final)
     latest = min(60 / moving.min(), end)
-    low, high = np.log10(min(1e-4 / moving.max(), latest / 10)), np.log10(latest)
+    low, high = np.log10(min(EARLIEST / moving.max(), latest / 10)), np.log10(latest)
     grid = 10.0 ** np.linspace(low, high, int(np.ceil((high - low) * PER_DECADE)) + 1)
     times = np.concatenate([[0.0], grid[:-1], [latest]])
     errors = expected_error(times, task, r)

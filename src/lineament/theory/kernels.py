@@ -146,8 +146,8 @@ def _blocks(phi: Activation, n: int, m: int, itself: bool) -> Iterator[tuple[sli
 
     By quadrature everything is one part: what is tabulated serves all pairs.
     """
-    size = max(1, BLOCK // max(1, m)) if closed_form(phi) is not None else n
-    for begin in range(0, n, max(1, size)):
+    size = max(1, BLOCK // m) if closed_form(phi) is not None else n
+    for begin in range(0, n, size):
         end = min(n, begin + size)
         yield slice(begin, end), slice(0, end if itself else m)
 

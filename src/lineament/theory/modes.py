@@ -218,9 +218,10 @@ def _depth_one(t: Array, target: Array, start: Array, _: Array) -> tuple[Array, 
 def _depth_two(t: Array, target: Array, start: Array, _: Array) -> tuple[Array, Array]:
     """σ0 σ* e^{σ* t} / (σ0 (e^{σ* t} − 1) + σ*), divided through by σ* e^{σ* t} so that σ* = 0 is regular."""
     t = np.minimum(t, 2 * _VANISHED / target)  # long over, and no overflow in σ* t
-    decay = np.exp(-target * t)
-    scale = decay + start * t * exprel(-target * t)
-    return start / scale, (target - start) * decay / scale
+    unit = np.maximum(start, 1.0)  # in which no start is large, lest its product with a long time overflow
+    decay = np.exp(-target * t) / unit
+    scale = decay + start / unit * t * exprel(-target * t)
+    return start / unit / scale, (target - start) * decay / scale
 
 
 def _any_depth(t: Array, target: Array, start: Array, depth: Array) -> tuple[Array, Array]:
@@ -236,7 +237,8 @@ def _any_depth(t: Array, target: Array, start: Array, depth: Array) -> tuple[Arr
     far, near = np.flatnonzero(theta < seam), np.flatnonzero(theta >= seam)
     if far.size:
         d = _solve_far(theta[far], seam[far], v0[far], a[far])
-        sigma[far] = origin[far] * np.exp(-side[far] * d)
+        half = np.exp(-side[far] * d / 2)  # from a large start to a small value the whole would underflow
+        sigma[far] = origin[far] * half * half
         left[far] = target[far] - sigma[far]
     if near.size:
         tau = (theta - seam)[near] * (1 + odds[near]) ** a[near]

@@ -61,7 +61,7 @@ def least_nuclear_sensing(A: ArrayLike, y: ArrayLike, accuracy: float = 1e-5) ->
         raise ValueError(f"A must be {len(y)} measurements (m, outputs, inputs), one for each of y; got {A.shape}")
     flat = A.reshape(len(A), -1)
     fitted, *_ = np.linalg.lstsq(flat, y, rcond=None)
-    if np.abs(flat @ fitted - y).max() > 1e-9 * max(1.0, np.abs(y).max()):
+    if np.abs(flat @ fitted - y).max() > 1e-9 * np.abs(y).max():
         raise ValueError("y must be measurements of some matrix; got values that no matrix fits")
 
     def fit(W: Matrix) -> Matrix:

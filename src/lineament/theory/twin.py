@@ -258,6 +258,6 @@ def _triangle(M: Array) -> Array:
 def _gain(t: Array, rate: Array) -> Array:
     """1 − (1 − rate)^t, also for tiny rates and for rates above 1, where the sign alternates."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        exponent = t * np.where(rate <= 1, np.log1p(-np.minimum(rate, 1)), np.log(np.maximum(rate - 1, 0)))
+        exponent = t * np.where(rate <= 1, np.log1p(-rate), np.log(rate - 1))
         gain = -np.expm1(np.where(t == 0, 0.0, exponent))  # rate 1 would make it 0·(−∞)
         return np.where((rate > 1) & (t % 2 == 1), 2 - gain, gain)

@@ -72,7 +72,7 @@ def piecewise_linear_layer(left: float, right: float, s: Array, t: Array, angles
 def erf_layer(s: Array, t: Array, angles: Angles) -> Layer:
     """A layer of φ = erf."""
     (out_s, shrink_s), (out_t, shrink_t) = _erf_deviation(s), _erf_deviation(t)
-    if max(np.max(s, initial=0), np.max(t, initial=0)) < 1e70:
+    if np.all(s < 1e70) and np.all(t < 1e70):
         N = np.sqrt(1 + 2 * s**2 + 2 * t**2 + (2 * s * t * angles.sin) ** 2)
         ratio, tangent = 1 / (shrink_s * shrink_t * N), s * t / N  # st/(N s′t′) and st/N
     else:
