@@ -344,6 +344,7 @@ line is one run, in which all tools take turns; columns with a × say how many t
 `lineament.torch.ntk`. Seconds are of the processor. Memory is the most that PyTorch's allocator held at once; ours is
 asked to stay within 256 MB (`memory=2**28`, the default). The first call of each tool is not timed: ours checks its
 derivatives against autograd then, and not again while the model runs the same functions on inputs of the same shape.
+A first call can be slower than torch.func's on few inputs: {doc}`guide_torch` says by how much.
 
 The bound is by how much any exact kernel could beat torch.func: it must run the model once, take the derivatives of all
 outputs by what the layers give, down to the first, and multiply the layers' Jacobians by the cheaper of two routes. The
