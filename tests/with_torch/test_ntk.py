@@ -1,6 +1,8 @@
 """The tangent kernel against the inner products of gradients, and against JAX."""
 
+import gc
 import warnings
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +19,7 @@ from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 
 from lineament.torch import expand, ntk  # noqa: E402
 from lineament.torch.contract import Tile  # noqa: E402
-from lineament.torch.derivatives import Outer  # noqa: E402
+from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
 from lineament.torch.jacobian import Jacobian  # noqa: E402
 from lineament.torch.precision import full_precision  # noqa: E402
 
@@ -610,3 +612,192 @@ def test_recurrent_layers_need_no_help(kind, frozen):
         getattr(model.cells, frozen).requires_grad_(False)
     x = draw(3, 4, 2)
     close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("n", [3, 17])
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        (1, {}),
+        (1, {"stride": 2}),
+        (1, {"groups": 2}),
+        (3, {"padding": 1, "stride": 2}),
+        (3, {"padding": (1, 0), "stride": (1, 2), "dilation": 2}),
+        (3, {"padding": 1, "groups": 4}),
+        ((5, 2), {"padding": 2, "groups": 2, "stride": 3}),
+    ],
+)
+def test_pictures_are_differentiated_for_all_outputs_at_once(n, kernel, options):
+    """Few and many examples, by products of matrices and by convolutions; what lies before must be right too."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.Tanh(), nn.Conv2d(4, 8, kernel, **options), nn.Tanh(), nn.Flatten())
+    model = model.append(nn.LazyLinear(2)).double()
+    x = draw(n, 2, 11, 10)
+    model(x)
+    close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [nn.SiLU(), nn.SiLU(True), nn.GELU(), nn.GELU("tanh"), nn.Hardswish(True), nn.Mish(), nn.ELU(1.0, True)],
+    ids=str,
+)
+def test_slopes_are_taken_once_for_all_outputs(activation):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 5), activation, nn.BatchNorm1d(5), activation, nn.Linear(5, 4)).double().eval()
+    x = 3 * draw(4, 3)
+    close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("outputs", ["all", "diagonal", "mean"])
+@pytest.mark.parametrize("memory", [1.0, 3000.0, 1e9])
+@pytest.mark.parametrize("positions", [1, 3])
+def test_a_block_with_itself_takes_half_of_the_pairs(outputs, memory, positions):
+    torch.manual_seed(0)
+    d = draw(5, 2, 1, positions, 3)
+    for part, route in (
+        (Outer(draw(5, 1, positions, 2), d, lambda x: x, 2), "_pairs"),
+        (Lookup(torch.randint(9, (5, positions)), d[:, :, 0], 1000), "_lookups"),
+    ):
+        tile = Tile(5, 5, 2, outputs, d, True)
+        getattr(tile, route)(part, part, memory)
+        wanted = torch.einsum("xip,yjp->xyij", part.dense(), part.dense())
+        diagonal = torch.einsum("xyii->xyi", wanted)
+        close(tile.result(), {"all": wanted, "diagonal": diagonal, "mean": diagonal.sum(2)}[outputs])
+
+
+def test_many_outputs_take_several_passes():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Tanh(), nn.Flatten(), nn.LayerNorm(9), nn.Linear(9, 37)).double()
+    x = draw(3, 2, 4)
+    for _ in range(2):
+        close(without_help(model, x), naive(model, x))
+
+
+class Branches(nn.Module):
+    """Places that are written out early and lie on no way to another, and one that no output sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Conv2d(2, 4, 1), nn.Conv2d(2, 4, 3, padding=1, groups=2)
+        self.unseen, self.normal = nn.Conv2d(2, 4, 1), nn.BatchNorm2d(4)
+
+    def forward(self, x):
+        self.unseen(x)
+        return (torch.tanh(self.left(x)) * self.normal(self.right(x))).sum((2, 3))
+
+
+def test_places_side_by_side_are_all_reached():
+    torch.manual_seed(0)
+    model, x = Branches().double().eval(), draw(4, 2, 5, 5)
+    for _ in range(2):
+        close(without_help(model, x), naive(model, x))
+
+
+class Alone(torch.autograd.Function):
+    """A function whose derivative cannot be batched: it looks at the numbers."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * (2 if float(slope.abs().max()) >= 0 else 0)
+
+
+class Unbatched(nn.Linear):
+    def forward(self, x):
+        return Alone.apply(torch.tanh(super().forward(x))).cumsum(1)
+
+
+def test_what_cannot_be_batched_takes_a_pass_for_each_output():
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(3, 3), Unbatched(3, 4)).double(), draw(5, 3)
+    for _ in range(2):
+        close(without_help(model, x), naive(model, x))
+
+
+class Sometimes(nn.Module):
+    """A layer that only inputs above zero see."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.extra = nn.Linear(3, 2), nn.Linear(3, 2)
+
+    def forward(self, x):
+        out = torch.tanh(self.layer(x))
+        return out + self.extra(x) if (x > 0).all() else out
+
+
+@pytest.mark.parametrize("memory", [1, 2000, 2**28])
+def test_a_layer_that_some_blocks_do_not_see(memory, monkeypatch):
+    monkeypatch.setattr("lineament.torch.kernel._EXAMPLES", 2)
+    model, x = Sometimes().double(), -draw(7, 3).abs()
+    x[2:4] *= -1
+    close(ntk(model, x, memory=memory), naive(model, x))
+
+
+class Detour(nn.Module):
+    """Inputs above zero see a way of their own, which is not behind the first place."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.normal = nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2)
+
+    def forward(self, x):
+        out = torch.tanh(self.first(x[:, None])).sum(2)
+        return out * self.normal(x[:, :2]) if (x > 0).all() else out
+
+
+def test_a_block_that_needs_a_second_pass(monkeypatch):
+    monkeypatch.setattr("lineament.torch.kernel._EXAMPLES", 2)
+    torch.manual_seed(0)
+    model, x = Detour().double().eval(), -draw(6, 3).abs()
+    x[2:4] *= -1
+    for _ in range(2):
+        close(ntk(model, x), naive(model, x))
+
+
+class Switched(nn.Module):
+    """A second use of a weight, by a function that no place is noted at, may be switched on."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.twice = nn.Linear(3, 2), False
+
+    def forward(self, x):
+        out = torch.tanh(self.layer(x))
+        return out + x @ self.layer.weight.T.exp() if self.twice else out
+
+
+def test_a_model_is_checked_once_and_again_when_it_runs_other_functions(monkeypatch):
+    torch.manual_seed(0)
+    model, x = Switched().double(), draw(4, 3)
+    checked, check = [], Jacobian._unconfirmed
+    monkeypatch.setattr(Jacobian, "_unconfirmed", lambda *given: (checked.append(1), check(*given))[1])
+    close(ntk(model, x), naive(model, x))
+    assert len(checked) == 1
+    with torch.no_grad():  # other weights, other inputs, another number of them
+        model.layer.weight.mul_(2)
+    for other in (draw(6, 3) - 9, x):
+        close(ntk(model, other), naive(model, other))
+    assert len(checked) == 1
+    model.twice = True
+    close(ntk(model, x), naive(model, x))
+    assert len(checked) == 2
+    model.layer.bias.requires_grad_(False)
+    close(ntk(model, x), naive(model, x))
+    assert len(checked) == 3
+    for _ in range(2):  # a way to call the model may stand for anything
+        close(ntk(model, x, forward=lambda model, x: model(x)), naive(model, x))
+    assert len(checked) == 5
+
+
+def test_what_was_found_out_of_a_model_does_not_keep_it():
+    model = nn.Linear(3, 2)
+    ntk(model, torch.randn(4, 3))
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None

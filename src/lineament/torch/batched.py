@@ -3,13 +3,101 @@
 They give the same values up to rounding, and the same derivatives, at kinks too.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import conv2d, conv_transpose2d, linear
 
 _ATTENDED = 2**14  # pairs of positions up to which attention is written out; above, its memory matters more
+
+_ROWS = 16  # examples from which PyTorch has a routine of its own for a convolution of single pixels
+Pair = tuple[int, int]
+_vmap: Any = cast(Any, torch._C)._functorch  # whose functions PyTorch's own vmap is written with
+
+
+def for_all(rule: Callable[[Tensor], Tensor], d: Tensor) -> Tensor:
+    """Hand a derivative to a function with all outputs at once, the axis of outputs first, though vmap hides it.
+
+    PyTorch's way to do so, a function with a rule for vmap, takes as long as a small layer.
+    """
+    if not _vmap.is_batchedtensor(d):
+        return rule(d[None])[0]
+    whole = _vmap.get_unwrapped(d).movedim(_vmap.maybe_get_bdim(d), 0)
+    return _vmap._add_batch_dim(rule(whole), 0, _vmap.maybe_get_level(d))
+
+
+class Convolved(torch.autograd.Function):
+    """A convolution of pictures by a constant weight; its derivatives by the input for all outputs in one call.
+
+    Channels come last in memory, so that a convolution of single pixels is a product of matrices.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Pair,
+        padding: Pair,
+        dilation: Pair,
+        groups: int,
+    ) -> Tensor:
+        """What `conv2d` gives."""
+        ctx.save_for_backward(weight)
+        ctx.size, ctx.how = x.shape[2:], (stride, padding, dilation, groups)
+        if len(x) < _ROWS and single(weight, *ctx.how):
+            return linear(x.movedim(1, -1), weight.flatten(1), bias).movedim(-1, 1)
+        return conv2d(x.contiguous(memory_format=torch.channels_last), weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        """The derivatives by the input, of as many outputs as there are."""
+        (weight,), (stride, padding, dilation, groups) = ctx.saved_tensors, ctx.how
+
+        def pulled(d: Tensor) -> Tensor:
+            flat = d.flatten(0, 1)
+            if len(flat) < _ROWS and single(weight, *ctx.how):
+                back = (flat.movedim(1, -1) @ weight.flatten(1)).movedim(-1, 1)
+            else:
+                left = [
+                    size - (out - 1) * step + 2 * edge - spread * (side - 1) - 1
+                    for size, out, step, edge, spread, side in zip(
+                        ctx.size, d.shape[3:], stride, padding, dilation, weight.shape[2:], strict=True
+                    )
+                ]
+                flat = flat.contiguous(memory_format=torch.channels_last)
+                back = conv_transpose2d(flat, weight, None, stride, padding, left, groups, dilation)
+            return back.unflatten(0, d.shape[:2])
+
+        return for_all(pulled, slopes[0]), None, None, None, None, None, None
+
+
+def single(weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> bool:
+    """Whether a convolution takes each pixel by itself."""
+    return (*weight.shape[2:], *stride, groups) == (1, 1, 1, 1, 1) and padding == (0, 0)
+
+
+class Bent(torch.autograd.Function):
+    """An activation applied to every number, with its slopes taken once for all outputs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
+        """The activation."""
+        with torch.enable_grad():
+            inner = x.detach().requires_grad_()
+            out = activation(inner)
+        (slope,) = torch.autograd.grad(out, inner, torch.ones_like(out))
+        ctx.save_for_backward(slope)
+        return out.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        """The slopes, times what comes from behind."""
+        return slopes[0] * ctx.saved_tensors[0], None
 
 
 def normalised(x: Tensor, mean: Tensor, variance: Tensor, eps: float) -> Tensor:

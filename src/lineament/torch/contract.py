@@ -1,9 +1,9 @@
 """Inner products of derivatives over parameters, by the route that costs least.
 
 A layer with P positions contributes `Σ_{t,t'} ⟨a_t, a'_t'⟩⟨δ_t, δ'_t'⟩ = ⟨G, G'⟩` with `G = Σ_t δ_t a_tᵀ`. The left
-form, pairs of positions, costs P²(in + C²·out + C²) for a pair of examples with C outputs, the right one C²·in·out, and
-C·P·in·out for each example once. The left one is for dense layers of few positions: groups of a convolution would each be
-a product of its own.
+form, pairs of positions, costs P²·in for a pair of examples with C outputs, then P²·C·out to add up the δ' of all
+positions for each t, and P·C²·out for products with δ_t; the right one C²·in·out, and C·P·in·out for each example once.
+The left one is for dense layers of few positions: groups of a convolution would each be a product of its own.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,10 @@ from .derivatives import Derivative, Lookup, Outer
 Outputs = Literal["all", "diagonal", "mean"]
 # Columns of a Jacobian in one product. On a processor sums of more products in single precision lose digits, and memory
 # that fits a cache is used again; a GPU adds up in a tree, and waits for whoever gives it little to do.
-_COLUMNS, _COLUMNS_OF_GPU = 2048, 2**17
+_COLUMNS, _COLUMNS_OF_GPU = (1024, 2048), 2**17  # the first of many rows, the second of few
 _ENTRY = 400  # multiplications within a product that take as long as what is done entry by entry, which moves memory
+_SMALL = 1.5  # how much longer a multiplication takes in small products, as those of pairs of positions are
+_CACHED = 2**22  # bytes that a processor's cache holds
 _HALVED = 64  # rows from which a symmetric product takes less time than a whole one
 
 
@@ -27,9 +29,12 @@ def by_pairs(derivative: Outer, outputs: Outputs, others: int) -> bool:
     """Whether pairs of positions cost less than the sum over positions written out, against `others` examples."""
     _, c, g, t, o = derivative.d.shape
     i = derivative.fan_in
-    pairs = c * c if outputs == "all" else c
-    entries = {"all": c * c, "diagonal": c, "mean": 1}[outputs]
-    return g == 1 and t * t * (i + pairs * o + _ENTRY * entries) <= o * i * (pairs + c * t / max(1, others))
+    pairs = {
+        "all": t * t * i + c * t * o * (t + c),
+        "diagonal": t * t * (i + c * (o + _ENTRY)),
+        "mean": t * t * (i + c * o + _ENTRY),
+    }[outputs]
+    return g == 1 and _SMALL * pairs <= o * i * ((c * c if outputs == "all" else c) + c * t / max(1, others))
 
 
 class Tile:
@@ -42,7 +47,7 @@ class Tile:
     def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
         self.outputs: Outputs = outputs
         self.same, self.like = same, like
-        self.columns = _COLUMNS if like.device.type == "cpu" else _COLUMNS_OF_GPU
+        self.columns = _COLUMNS[rows * c <= _HALVED] if like.device.type == "cpu" else _COLUMNS_OF_GPU
         self.waiting: list[tuple[Tensor, Tensor]] = []
         # All outputs as a product of Jacobians has them, (x, outputs, y, outputs), and turned once at the end.
         shape = {"all": (rows, c, columns, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
@@ -110,37 +115,59 @@ class Tile:
     def _pairs(self, p: Outer, q: Outer, memory: float) -> None:
         """By pairs of positions, for some examples at a time."""
         a, other = p.a[:, 0], q.a[:, 0]
-        self._meet(lambda some: torch.einsum("xti,ysi->xtys", a[some], other), p.d[:, :, 0], q.d[:, :, 0], memory)
+        inner = lambda x, y: torch.einsum("xti,ysi->xtys", a[x], other[y])  # noqa: E731
+        self._meet(inner, p.d[:, :, 0], q.d[:, :, 0], memory)
 
     def _lookups(self, p: Lookup, q: Lookup, memory: float) -> None:
         """By pairs of positions, which meet where they look up the same row, or by the rows that occur."""
         occurring, places = torch.unique(torch.cat([p.index.flatten(), q.index.flatten()]), return_inverse=True)
         (t, o), s = p.d.shape[2:], q.d.shape[2]
         if t * s * (o + _ENTRY) <= len(occurring) * o:
-            self._meet(lambda some: (p.index[some][:, :, None, None] == q.index).to(p.d), p.d, q.d, memory)
+            inner = lambda x, y: (p.index[x][:, :, None, None] == q.index[y]).to(p.d)  # noqa: E731
+            self._meet(inner, p.d, q.d, memory)
             return
         mine, theirs = places[: p.index.numel()].view_as(p.index), places[p.index.numel() :].view_as(q.index)
         J = replace(p, index=mine, rows=len(occurring)).dense()
         self.gram(J, J if p is q else replace(q, index=theirs, rows=len(occurring)).dense())
 
-    def _meet(self, inner: Callable[[slice], Tensor], d: Tensor, other: Tensor, memory: float) -> None:
-        """`Σ_{t,s} inner_ts ⟨δ_t, δ'_s⟩` for δ (x, outputs, positions, out), some examples x at a time."""
-        c, t = d.shape[1:3]
+    def _meet(self, inner: Callable[[slice, slice], Tensor], d: Tensor, other: Tensor, memory: float) -> None:
+        """`Σ_{t,s} inner_ts ⟨δ_t, δ'_s⟩` for δ (x, outputs, positions, out), some examples x at a time.
+
+        Of a block with itself only what is on the diagonal or above, and the rest by symmetry.
+        """
+        c, t, o = d.shape[1:]
         y, _, s, _ = other.shape
-        pairs = {"all": c * c, "diagonal": c, "mean": 1}[self.outputs]
-        step = max(1, min(len(d), int(memory / (3 * y * t * s * (pairs + 1) * d.element_size()))))
+        whole = self.outputs == "all" and t * s > 1  # of one position the products are as few as the sums
+        each = t * y * (c * o + s if whole else s * {"all": c * c + 1, "diagonal": c + 1, "mean": 2}[self.outputs])
+        room = min(memory / 3, _CACHED) if d.device.type == "cpu" else memory / 3
+        step = max(1, min(len(d), int(room / (each * d.element_size()))))
         for k in range(0, len(d), step):
-            some = slice(k, k + step)
-            weight, mine = inner(some), d[some]
+            x, y = slice(k, k + step), slice(k if self.same else 0, None)
+            found = (_summed_first if whole else _crossed[self.outputs])(inner(x, y), d[x], other[y])
             if self.outputs == "all":
-                cross = torch.einsum("xcto,yeso->xctyes", mine, other)
-                self.sum[some] += cross.mul_(weight[:, None, :, :, None]).sum((2, 5))
-            elif self.outputs == "diagonal":
-                cross = torch.einsum("xcto,ycso->cxtys", mine, other)
-                self.sum[some] += cross.mul_(weight).sum((2, 4)).permute(1, 2, 0)
+                self.sum[x, :, y] += found
+                if self.same:
+                    self.sum[k + step :, :, x] += found[:, :, step:].permute(2, 3, 0, 1)
             else:
-                cross = torch.einsum("xcto,ycso->xtys", mine, other)
-                self.sum[some] += cross.mul_(weight).sum((1, 3))
+                self.sum[x, y] += found
+                if self.same:
+                    self.sum[k + step :, x] += found[:, step:].transpose(0, 1)
+
+
+def _summed_first(weight: Tensor, d: Tensor, other: Tensor) -> Tensor:
+    """`Σ_{t,s} w_ts ⟨δ_t, δ'_s⟩` as (x, outputs, y, outputs): sums over s, then products; w (x, t, y, s)."""
+    (x, c, t, o), (y, e, s, _) = d.shape, other.shape
+    rows = weight.permute(2, 0, 1, 3).reshape(y, 1, x * t, s).expand(y, e, x * t, s)
+    sums = torch.bmm(rows.reshape(y * e, x * t, s), other.reshape(y * e, s, o)).view(y * e, x, t * o)
+    return torch.bmm(d.reshape(x, c, t * o), sums.permute(1, 2, 0)).view(x, c, y, e)
+
+
+# The same by products of all pairs of positions, which are then weighted and added up.
+_crossed: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "all": lambda w, d, e: torch.einsum("xcto,yeso->xctyes", d, e).mul_(w[:, None, :, :, None]).sum((2, 5)),
+    "diagonal": lambda w, d, e: torch.einsum("xcto,ycso->cxtys", d, e).mul_(w).sum((2, 4)).permute(1, 2, 0),
+    "mean": lambda w, d, e: torch.einsum("xcto,ycso->xtys", d, e).mul_(w).sum((1, 3)),
+}
 
 
 def _product(A: Tensor, B: Tensor, same: bool) -> Tensor:

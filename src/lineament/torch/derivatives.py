@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.linalg import vecdot
 from torch.nn.functional import pad, unfold
 
 _SINGLE = 4  # positions below which many tiny products of matrices take longer than their terms one by one
+_LONG = 8  # pixels in a row of a picture from which copying rows is faster than PyTorch's `unfold`
 CHECKED = 2  # examples whose derivatives are compared with those by autograd
 
 
@@ -83,7 +83,10 @@ class Outer:
         if self.d.shape[4] == 1 and self.positions <= _SINGLE:  # a depthwise convolution: products of single numbers
             a, d = a[:, None, :, :, None], self.d[..., None]
             return reduce(torch.add, (d[:, :, :, t] * a[:, :, :, t] for t in range(self.positions)))
-        D = self.d[..., begin:end].transpose(-1, -2).transpose(1, 2)
+        D = self.d[..., begin:end].transpose(-1, -2)
+        if a.shape[1] == 1 and self.fan_in <= self.positions:  # many positions: a copy of δ would take longest
+            return torch.stack([D[:, k, 0] @ a[:, 0] for k in range(D.shape[1])], 1)[:, :, None]
+        D = D.transpose(1, 2)
         b, g, c, o, t = D.shape
         return (D.reshape(b, g, c * o, t) @ a).reshape(b, g, c, o, -1).transpose(1, 2)
 
@@ -135,7 +138,6 @@ class Lookup:
 
 Derivative = Dense | Outer | Lookup
 Found = Callable[..., dict[str, Derivative]]
-Fold = Callable[[Tensor], tuple[Tensor, ...]]
 
 
 def nbytes(derivative: Derivative) -> int:
@@ -148,6 +150,27 @@ def written(derivative: Derivative) -> Dense:
     if isinstance(derivative, Dense):
         return derivative
     return Dense(derivative.dense())
+
+
+def at_once(derivative: Derivative, checked: bool) -> Dense:
+    """The derivative written out, with nothing held of what it came from: its bound is taken now if it is checked."""
+    if not checked:
+        return Dense(derivative.dense())
+    bound = _size(derivative)
+    return Dense(derivative.dense(), lambda: bound)
+
+
+def joined(parts: list[Derivative], axis: int) -> Derivative:
+    """Derivatives by one parameter at several blocks of examples (axis 0) or of several outputs (axis 1) as one."""
+    p = parts[0]
+    if len(parts) == 1:
+        return p
+    if isinstance(p, Dense):
+        return Dense(torch.cat([part.dense() for part in parts], axis))
+    d = torch.cat([part.d for part in parts], axis)  # type: ignore[union-attr]
+    name = "x" if isinstance(p, Outer) else "index"
+    inputs = getattr(p, name) if axis else torch.cat([getattr(part, name) for part in parts])
+    return replace(p, d=d, **{name: inputs})
 
 
 def by_linear(a: Tensor, weight: str, bias: str, turned: bool = False) -> Found:
@@ -180,7 +203,10 @@ def by_convolution(
         if set(kernel) == set(steps) == {1} and not any(pads):
             return x.reshape(len(x), groups, x.shape[1] // groups, -1).transpose(-1, -2)
         x = pad(x, pads) if any(pads) else x
-        if axes == 1:
+        if axes == 2 and spread == (1, 1) and (x.shape[3] - kernel[1]) // steps[1] + 1 >= _LONG:
+            patches = x.contiguous().unfold(2, kernel[0], steps[0]).unfold(3, kernel[1], steps[1])
+            columns = patches.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
+        elif axes == 1:
             columns = unfold(x[:, :, None], (1, *kernel), dilation=(1, *spread), stride=(1, *steps))
         else:
             columns = unfold(x, tuple(kernel), dilation=spread, stride=steps)
@@ -209,33 +235,18 @@ def by_lookup(index: Tensor, rows: int, skipped: int | None, weight: str) -> Fou
     return found
 
 
-def affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: str, bias: str) -> tuple[Fold, Found]:
-    """A scale and a shift of what `normal` gives, along the second axis or the last ones, by `size` numbers.
+def affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: str, bias: str) -> Found:
+    """A scale and a shift of what `normal` gives, along the second axis or the last ones, by `size` numbers."""
 
-    Returns:
-        How δ is folded, for one output at a time, and the derivatives of what was folded for all of them.
-    """
-
-    def fold(d: Tensor) -> tuple[Tensor, ...]:
+    def found(d: Tensor) -> dict[str, Derivative]:
         n, shape = len(d), ((size, -1) if per_channel else (-1, size))
-        d, axis = d.reshape(n, *shape), (2 if per_channel else 1)
-        kept: list[Tensor] = []
+        d, axis = d.reshape(n, d.shape[1], *shape), (3 if per_channel else 2)
+        parts: dict[str, Derivative] = {}
         if weight:
-            x = normal().reshape(n, *shape)
-            kept += [vecdot(d, x) if per_channel else (d * x).sum(1), _spread(d[:CHECKED] * x[:CHECKED], axis)]
-        return (*kept, d.sum(axis), _spread(d[:CHECKED], axis)) if bias else tuple(kept)
+            parts[weight] = _summed(d * normal().reshape(n, 1, *shape), axis)
+        return parts | ({bias: _summed(d, axis)} if bias else {})
 
-    def found(*kept: Tensor) -> dict[str, Derivative]:
-        parts = iter(kept)
-        names = [name for name in (weight, bias) if name]
-        return {name: Dense(next(parts), next(parts).norm) for name in names}
-
-    return fold, found
-
-
-def _spread(terms: Tensor, axis: int) -> Tensor:
-    """A bound on the norm of the sum of terms along an axis, had nothing cancelled in it."""
-    return terms.shape[axis] ** 0.5 * terms.norm()[None]
+    return found
 
 
 def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
@@ -283,5 +294,14 @@ def _alike(p: Outer, q: Derivative) -> bool:
 
 
 def _sum(p: Dense, q: Dense) -> Dense:
-    size = lambda part: part.J[:CHECKED].norm() if part.bound is None else part.bound()  # noqa: E731
-    return Dense(p.J + q.J, lambda: size(p) + size(q))
+    return Dense(p.J + q.J, lambda: _size(p) + _size(q))
+
+
+def _size(derivative: Derivative) -> Tensor:
+    """A bound on the norm of the derivatives at the examples that are checked, had nothing cancelled in them."""
+    few = derivative.first(CHECKED)
+    if isinstance(few, Outer):
+        return few.d.norm() * few.a.norm()
+    if isinstance(few, Lookup):
+        return few.index.numel() ** 0.5 * few.d.norm()
+    return few.J.norm() if few.bound is None else few.bound()

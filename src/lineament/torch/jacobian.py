@@ -1,18 +1,45 @@
 """The derivatives of a model's outputs by its parameters, taken block by block and checked against autograd."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
+from .batched import for_all
 from .batches import outputs as tensor_in
-from .derivatives import CHECKED, Dense, Derivative, together
+from .derivatives import CHECKED, Dense, Derivative, joined, together
 from .taps import Tap, Taps
 
 Inputs = tuple[Any, ...]
+
+
+class Sizes(NamedTuple):
+    """How many outputs a model has, and for one example the numbers at all places and at the largest."""
+
+    outputs: int
+    places: int
+    largest: int
+
+
+class Seen(NamedTuple):
+    """What was found out of a model with inputs of some shapes, which holds while it runs the same functions.
+
+    `at_once` says that one batched pass backwards reaches every place.
+    """
+
+    sizes: Sizes
+    ran: tuple[Any, ...]
+    copies: bool
+    unknown: frozenset[str]
+    at_once: bool
+
+
+_SEEN: WeakKeyDictionary[nn.Module, dict[Any, Seen]] = WeakKeyDictionary()
+_KINDS = 8  # shapes of inputs to remember for a model
 
 
 class Jacobian:
@@ -22,18 +49,21 @@ class Jacobian:
         self.model, self.forward = model, forward
         self.names: dict[nn.Parameter, str] = {}
         self.kinds: dict[str, str] = {}
+        modes = []
         for path, module in model.named_modules():
+            modes.append(module.training)
             for name, parameter in module.named_parameters(recurse=False):
                 if parameter.requires_grad and parameter not in self.names:
                     self.names[parameter] = f"{path}.{name}" if path else name
                     self.kinds[self.names[parameter]] = type(module).__name__
         if not self.names:
             raise ValueError("model must have parameters that require a gradient; it has none")
-        self.unknown: set[str] | None = None  # what no tap gives; None before the first block was checked
-        self.one_by_one = False
-        # Whether what follows a place works on a copy of it, as it may do so in place.
-        self.copies = any(getattr(module, "inplace", False) for module in model.modules())
-        self.few: Tensor | None = None
+        self.unknown: frozenset[str] | None = None  # what no tap gives; None before the first block was checked
+        self.one_by_one = self.at_once = False
+        self.ran: tuple[Any, ...] = ()  # the functions of the block that was checked
+        self.copies = False  # whether what follows a place works on a copy of it, as it does so in place
+        self.state = tuple(self.names.values()), tuple(modes)
+        self.outputs = 0  # known from the first block on
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that require a gradient."""
@@ -47,47 +77,64 @@ class Jacobian:
     def __call__(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a block of examples, by the name of the parameter; those that vanish may be left out.
 
-        The first block is checked against autograd.
+        The first block is checked against autograd, unless the same functions were when the model was seen before.
         """
         with torch.enable_grad():
-            taps, out = self._forward(inputs)
-            joined = _joined(taps, _deltas(out, taps))
+            taps, out, ran = self._forward(inputs)
+            seen = self._recalled(inputs)
+            if self.unknown is None and seen is not None and seen.ran == ran:
+                self.unknown, self.at_once, self.ran = seen.unknown, seen.at_once, ran
+            self.outputs = out.shape[1]
+            # A block that runs other functions than the first may need a second pass.
+            backwards = Backwards(out, taps, self.unknown is None, free=self.at_once and ran == self.ran)
+            derivatives = backwards.derivatives()
             if self.unknown is None:
-                self.unknown = set(self._unconfirmed(inputs, joined, out.detach()))
-            del taps, out
-        known = {name: part for name, part in joined.items() if name not in self.unknown}
+                self.unknown = frozenset(self._unconfirmed(inputs, derivatives, out.detach()))
+                self.at_once, self.ran = backwards.at_once, ran
+                self._remember(inputs, Seen(_sizes(taps, out), ran, self.copies, self.unknown, self.at_once))
+            del taps, out, backwards
+        known = {name: part for name, part in derivatives.items() if name not in self.unknown}
         if self.unknown:
             with torch.enable_grad():
                 known |= self._otherwise(inputs)
         return {name: Dense(part.J) if isinstance(part, Dense) else part for name, part in known.items()}
 
-    def outputs(self, inputs: Inputs) -> int:
-        """How many outputs there are."""
+    def sizes(self, inputs: Inputs) -> Sizes:
+        """How many outputs there are, and how much one example takes: recalled, or from a forward pass of two."""
+        seen = self._recalled(inputs)
+        if seen is not None:
+            self.copies = seen.copies
+            return seen.sizes
         with torch.enable_grad():
-            self.few = self.output(tuple(part[:CHECKED] for part in inputs))
-        if not self.few.requires_grad:
+            taps, out, _ = self._forward(tuple(part[:CHECKED] for part in inputs))
+        if not out.requires_grad:
             raise ValueError("model must have outputs that depend on its parameters; autograd sees no dependence")
-        return self.few.shape[1]
+        return _sizes(taps, out)
 
-    def sketch(self, inputs: Inputs) -> tuple[int, Callable[[], dict[str, Derivative]]]:
-        """The bytes of all taps, and derivatives of the right shapes that hold nothing, if asked: no backward pass."""
-        with torch.enable_grad():
-            taps, out = self._forward(inputs)
-        n, c = out.shape
-
-        def blank() -> dict[str, Derivative]:
-            nothing = ((tap, tap.z.new_zeros(()).expand(c, *tap.z.shape)) for tap in taps)
-            return _joined(taps, (tap.apart(vmap(tap.kept)(d), n) for tap, d in nothing))
-
-        return sum(tap.z.nbytes for tap in taps), blank
-
-    def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor]:
+    def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor, tuple[Any, ...]]:
         with Taps(self.names, len(inputs[0]), self.copies) as taps:
             out = self.output(inputs)
         if not taps.lost:
-            return taps.found, out
+            return taps.found, out, tuple(taps.ran)
         self.copies = True
         return self._forward(inputs)
+
+    def _key(self, inputs: Inputs) -> tuple[Any, ...]:
+        shapes = tuple((part.shape[1:], part.dtype, part.device) for part in inputs)
+        return shapes, self.state
+
+    def _recalled(self, inputs: Inputs) -> Seen | None:
+        """What was found out before; nothing where the user says how to call the model, as another way may follow."""
+        if self.forward is not None:
+            return None
+        return _SEEN.get(self.model, {}).get(self._key(inputs))
+
+    def _remember(self, inputs: Inputs, seen: Seen) -> None:
+        if self.forward is None:
+            known = _SEEN.setdefault(self.model, {})
+            while len(known) >= _KINDS:
+                del known[next(iter(known))]
+            known[self._key(inputs)] = seen
 
     def _unconfirmed(self, inputs: Inputs, found: dict[str, Derivative], among: Tensor) -> list[str]:
         """Parameters whose derivatives are unknown, or disagree with autograd; refuse a model whose outputs are random.
@@ -97,8 +144,7 @@ class Jacobian:
         """
         k = min(CHECKED, len(inputs[0]))
         first = tuple(part[:k] for part in inputs)
-        out = self.few if self.few is not None and len(self.few) == k else self.output(first)
-        self.few = None
+        out = self.output(first)
         eps = torch.finfo(out.dtype).eps
         if not torch.allclose(out, among[:k], rtol=0, atol=eps**0.5 * float(out.detach().abs().max())):
             self._refuse_random(first, out)
@@ -185,15 +231,6 @@ class Jacobian:
         return {name: Dense(torch.stack(J).unflatten(0, (len(inputs[0]), -1))) for name, J in rows.items()}
 
 
-def _joined(taps: list[Tap], deltas: Iterable[list[Tensor]]) -> dict[str, Derivative]:
-    """The derivatives by each parameter, over all the places where it enters."""
-    found: dict[str, list[Derivative]] = {}
-    for tap, parts in zip(taps, deltas, strict=True):
-        for name, derivative in tap.derivatives(*parts).items():
-            found.setdefault(name, []).append(derivative)
-    return {name: together(parts) for name, parts in found.items()}
-
-
 def _mixed(found: dict[str, Derivative], v: Tensor) -> dict[str, Tensor]:
     """`Σ v_{bc} J_{bc}` of every derivative; those that are written out are one product."""
     dense = {name: part.J.flatten(0, 1) for name, part in found.items() if isinstance(part, Dense)}
@@ -227,69 +264,96 @@ def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
     return gradient.to_dense() if gradient.is_sparse else gradient
 
 
-def _deltas(out: Tensor, taps: list[Tap]) -> Iterator[list[Tensor]]:
-    """What is kept of `∂f_c/∂z`, (examples, outputs, …), for every output c; examples do not see each other."""
-    n, c = out.shape
-    if not taps:
-        return
-    if c > 1 and (out.device.type != "cpu" or c * sum(tap.z.numel() for tap in taps) <= _FEW):
-        every = torch.eye(c, dtype=out.dtype, device=out.device)[:, None].expand(c, n, c)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a function that is not batched runs output by output
-                found = vmap(lambda v: _pulled(out, taps, v))(every)
-        except RuntimeError:  # a function that cannot be batched at all
-            found = None
-        if found is not None:
-            for tap, parts in zip(taps, found, strict=True):
-                yield tap.apart(parts, n)
-            return
-    rows = []
-    for k in range(c):
-        one = torch.zeros_like(out)
-        one[:, k] = 1
-        rows.append([*_pulled(out, taps, one)])
-    for column, tap in enumerate(taps):
-        each = [tap.apart([part[None] for part in row[column]], n) for row in rows]
-        for row in rows:
-            row[column] = ()
-        yield [torch.cat(parts, 1) for parts in zip(*each, strict=True)]
+def _sizes(taps: list[Tap], out: Tensor) -> Sizes:
+    each = [tap.z.numel() // len(out) for tap in taps] or [0]
+    return Sizes(out.shape[1], sum(each), max(each))
 
 
-def _pulled(out: Tensor, taps: list[Tap], v: Tensor) -> tuple[tuple[Tensor, ...], ...]:
-    """What is kept of the derivatives of `⟨v, out⟩`, zero where there is no way from a place to the outputs.
+Kept = dict[int, dict[str, Derivative]]  # what each place gave
 
-    Those that are folded are so on the way, and do not wait for the others.
+
+class Backwards:
+    """The way from all outputs back to all places; examples do not see each other.
+
+    With `free` what the forward pass left is given up on the way, as it will not be needed again.
     """
-    kept: dict[int, tuple[Tensor, ...]] = {}
 
-    def keep(index: int) -> Callable[[Tensor], None]:
-        def fold(d: Tensor) -> None:
-            kept[index] = taps[index].kept(d)
+    def __init__(self, out: Tensor, taps: list[Tap], checked: bool, free: bool) -> None:
+        self.out, self.taps, self.checked, self.free = out, taps, checked, free
+        self.at_once = True
 
-        return fold
+    def derivatives(self) -> dict[str, Derivative]:
+        """The derivatives by each parameter, over all the places where it enters."""
+        if not self.taps or not self.out.requires_grad:
+            return {}
+        c = self.out.shape[1]
+        several = c
+        if self.out.device.type == "cpu":
+            several = max(1, min(_OUTPUTS, _FEW // max(tap.z.numel() for tap in self.taps)))
+        pieces: list[Kept] = []
+        for begin in range(0, c, several):
+            pieces += self._some(begin, min(c, begin + several))
+        found: dict[str, list[Derivative]] = {}
+        for k in range(len(self.taps)):
+            parts = [piece.pop(k) for piece in pieces]
+            for name in parts[0]:
+                found.setdefault(name, []).append(joined([part[name] for part in parts], 1))
+        return {name: together(parts) for name, parts in found.items()}
 
-    hooks = [tap.z.register_hook(keep(k)) for k, tap in enumerate(taps) if tap.fold is not None]
-    try:
-        _pull(out, {k: tap for k, tap in enumerate(taps) if tap.fold is None}, v, kept)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    # What lies before all other places is not on the way to any.
-    _pull(out, {k: tap for k, tap in enumerate(taps) if k not in kept}, v, kept)
-    return tuple(kept[k] for k in range(len(taps)))
+    def _some(self, begin: int, end: int) -> list[Kept]:
+        """What places give of some outputs: in one pass, or in one for each output."""
+        n, c = self.out.shape
+        every = torch.eye(c, dtype=self.out.dtype, device=self.out.device)[begin:end, None].expand(end - begin, n, c)
+        if end - begin > 1:
+            kept: Kept = {}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # a function that is not batched runs output by output
+                    vmap(lambda v: self._pull(v, end - begin, kept, end == c))(every)
+                return [kept]
+            except RuntimeError:  # a function that cannot be batched at all
+                if self.free:
+                    raise
+                self.at_once = False
+        pieces: list[Kept] = []
+        for k, v in enumerate(every):
+            pieces.append({})
+            self._pull(v, 1, pieces[-1], begin + k + 1 == c)
+        return pieces
+
+    def _pull(self, v: Tensor, size: int, kept: Kept, last: bool) -> Tensor:
+        """Differentiate `⟨v, out⟩` for `size` outputs; what is written out early is so on the way."""
+        hooks = [tap.z.register_hook(self._taking(k, size, kept)) for k, tap in enumerate(self.taps)]
+        try:
+            # Those asked for, and whatever lies on the way there: all behind the first place, in nearly every model.
+            first = [tap.z for k, tap in enumerate(self.taps) if not k or not tap.early]
+            keep = not (self.free and last)
+            torch.autograd.grad(self.out, first, v, retain_graph=keep, allow_unused=True)
+            if left := [tap.z for k, tap in enumerate(self.taps) if k not in kept]:
+                self.at_once = False
+                torch.autograd.grad(self.out, left, v, retain_graph=True, allow_unused=True)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        for k, tap in enumerate(self.taps):  # zero where there is no way from a place to the outputs
+            if k not in kept:
+                nothing = self.out.new_zeros(()).expand(size, *tap.z.shape)
+                kept[k] = tap.taken(nothing, len(self.out), self.checked)
+        return v.sum()
+
+    def _taking(self, k: int, size: int, kept: Kept) -> Callable[[Tensor], None]:
+        def rule(d: Tensor) -> Tensor:
+            kept[k] = self.taps[k].taken(d.expand(size, *d.shape[1:]), len(self.out), self.checked)
+            return d.new_zeros(len(d))
+
+        def hook(d: Tensor) -> None:
+            for_all(rule, d)
+
+        return hook
 
 
-def _pull(out: Tensor, taps: dict[int, Tap], v: Tensor, kept: dict[int, tuple[Tensor, ...]]) -> None:
-    zs = [tap.z for tap in taps.values()]
-    gradients = torch.autograd.grad(out, zs, v, retain_graph=True, allow_unused=True) if zs else ()
-    for (k, tap), z, g in zip(taps.items(), zs, gradients, strict=True):
-        kept[k] = tap.kept(torch.zeros_like(z) if g is None else g)
-
-
-# Numbers in all derivatives at the taps of a block, below which one batched pass is faster than one for each output on a
-# processor; on a GPU it always is.
-_FEW = 2**24
+# Outputs of one pass, and numbers in the largest derivative at a place; a GPU takes all outputs in one.
+_OUTPUTS, _FEW = 16, 2**23
 
 
 def as_rows(found: Any, examples: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -10,14 +10,16 @@ from torch import Tensor, nn
 from lineament.core import arguments
 
 from .contract import Outputs, Tile, by_pairs
-from .derivatives import Derivative, Outer, nbytes, written
-from .jacobian import Jacobian
+from .derivatives import Dense, Derivative, Outer, joined, nbytes, written
+from .jacobian import Jacobian, Sizes
 from .layers import checked, quantised
 from .precision import differentiable, full_precision
 
 Inputs = Tensor | tuple[Tensor, ...]
 Derivatives = dict[str, Derivative]
 _EXAMPLES = 64  # at most in one block
+_MUCH = 2**26  # bytes; no less is asked for
+_AT_ONCE = 2**22  # numbers in the derivatives of all outputs at the largest place of a block, on a processor
 
 
 def ntk(
@@ -33,9 +35,9 @@ def ntk(
 
     Wherever a parameter enters a linear, convolutional, embedding or normalising function, or is added, multiplied or
     expanded, its derivatives are kept in the form which that gives them, and contracted by the cheapest route; the
-    Jacobian of the model is never formed. What is found so is checked against autograd. Other parameters, and those
-    that the check does not confirm, are differentiated by `torch.func`; one example at a time if that fails, and a
-    warning names them.
+    Jacobian of the model is never formed. What is found so is checked against autograd when a model is first seen, and
+    again when it runs other functions or takes inputs of other shapes. Other parameters, and those that the check does
+    not confirm, are differentiated by `torch.func`; one example at a time if that fails, and a warning names them.
 
     Args:
         model: A module whose output has one row per example, in evaluation mode where that matters. It is not changed.
@@ -44,7 +46,8 @@ def ntk(
         outputs: "all" gives (x, y, outputs, outputs), "diagonal" the entries i = j as (x, y, outputs), "mean" their
             mean as (x, y).
         memory: About how many bytes to use beyond the kernel itself; at least one example is always held. What fits is
-            differentiated once; what does not is differentiated again for every stripe of examples that does.
+            differentiated once; what does not is differentiated again for every stripe of examples that does. Less is
+            used where half of the whole Jacobian is less.
         forward: How to get outputs from the model and the inputs, such as `lambda model, x: model(x)[0]`; by default
             the model is called, and its tensor or `logits` taken.
     """
@@ -79,43 +82,90 @@ def _kernel(
     memory: float,
 ) -> Tensor:
     n, m = len(rows[0]), len(columns[0])
-    plan = _plan(jacobian, rows, columns, outputs, memory)
     like = next(jacobian.parameters())
-    shape = {"all": (n, m, plan.outputs, plan.outputs), "diagonal": (n, m, plan.outputs), "mean": (n, m)}[outputs]
-    kernel = torch.zeros(shape, dtype=like.dtype, device=like.device)
-    block = plan.block
-    at = lambda parts, i: plan.settled(jacobian(tuple(part[i : i + block] for part in parts)))  # noqa: E731
-    for begin in range(0, n, plan.held * block):
-        held = {i: at(rows, i) for i in range(begin, min(n, begin + plan.held * block), block)}
-        for j in range(begin if same else 0, m, block):
-            right = held[j] if same and j in held else at(columns, j)
-            for i in (i for i in held if not same or i <= j):
-                sizes = len(rows[0][i : i + block]), len(columns[0][j : j + block])
-                blank = Tile(*sizes, plan.outputs, outputs, like, held[i] is right)
-                tile = _tile(held[i], right, blank, m, memory)
-                kernel[i : i + block, j : j + block] = tile
-                if same and i < j:
-                    kernel[j : j + block, i : i + block] = _transposed(tile)
-    return kernel.div_(plan.outputs) if outputs == "mean" else kernel
+    sizes = jacobian.sizes(rows)
+    # What others would hold is the whole Jacobian: half of it is plenty where that is much.
+    whole = n * sizes.outputs * like.element_size() * sum(map(torch.numel, jacobian.parameters()))
+    memory = min(memory, max(_MUCH, whole / 2))
+    block = _block(sizes, n, memory, like)
+    at = lambda parts, i: jacobian(tuple(part[i : i + block] for part in parts))  # noqa: E731
+    first = at(rows, 0)
+    plan = _plan(first, block, n, m, outputs, memory)
+    c = jacobian.outputs
+    kernel = torch.empty(0)
+    for begin in range(0, n, plan.stripe):
+        end = min(n, begin + plan.stripe)
+        places = range(begin, end, block)
+        blocks = [plan.settled(at(rows, i) if i else first) for i in places]
+        first, left = {}, _joined(blocks, [len(rows[0][i : i + block]) for i in places])
+        against = [*([begin] if same else []), *range(end if same else 0, m, block)]
+        for j in against:
+            itself = same and j == begin
+            right = left if itself else plan.settled(at(columns, j))
+            width = end - begin if itself else len(columns[0][j : j + block])
+            blank = Tile(end - begin, width, c, outputs, like, itself)
+            tile = _tile(left, right, blank, m, memory, j == against[-1])
+            if tile.shape[:2] == (n, m):
+                kernel = tile
+                break
+            if not kernel.numel():
+                kernel = torch.zeros(n, m, *tile.shape[2:], dtype=like.dtype, device=like.device)
+            kernel[begin:end, j : j + width] = tile
+            if same and not itself:
+                kernel[j : j + width, begin:end] = _transposed(tile)
+    return kernel.div_(c) if outputs == "mean" else kernel
+
+
+def _joined(blocks: list[Derivatives], sizes: list[int]) -> Derivatives:
+    """The derivatives at several blocks of examples as one; where one vanishes it may have been left out."""
+    if len(blocks) == 1:
+        return blocks[0]
+    whole: Derivatives = {}
+    for name in dict.fromkeys(name for block in blocks for name in block):
+        parts = [block.pop(name, None) for block in blocks]
+        if any(part is None for part in parts):
+            J = next(part for part in parts if part is not None).dense()
+            zeros = [J.new_zeros(()).expand(size, *J.shape[1:]) for size in sizes]
+            parts = [
+                Dense(nothing) if part is None else written(part) for part, nothing in zip(parts, zeros, strict=True)
+            ]
+        whole[name] = joined(cast(list[Derivative], parts), 0)
+    return whole
 
 
 def _transposed(tile: Tensor) -> Tensor:
     return tile.permute(1, 0, 3, 2) if tile.ndim == 4 else tile.transpose(0, 1)
 
 
-def _tile(left: Derivatives, right: Derivatives, tile: Tile, m: int, memory: float) -> Tensor:
-    """One block of the kernel, against one of m examples in all; a derivative that vanishes may be left out."""
-    for name in left.keys() & right.keys():
-        tile.add(left[name], right[name], m, memory / 4)
+def _tile(left: Derivatives, right: Derivatives, tile: Tile, m: int, memory: float, last: bool) -> Tensor:
+    """One block of the kernel, against one of m examples in all; a derivative that vanishes may be left out.
+
+    Derivatives on the right are given up when they are used, those on the left if this is the last use.
+    """
+    for name in [name for name in left if name in right]:
+        p = left.pop(name) if last else left[name]
+        tile.add(p, p if left is right else right.pop(name), m, memory / 4)
     return tile.result()
 
 
-class _Plan(NamedTuple):
-    """How many outputs there are, how many examples a block has, how many blocks to hold, and what to write out."""
+def _block(sizes: Sizes, n: int, memory: float, like: Tensor) -> int:
+    """How many examples to differentiate at once.
 
-    outputs: int
-    block: int
-    held: int
+    In passing they need what the forward pass keeps of every place, and some derivatives of all outputs at the largest.
+    On a processor memory that fits its caches is used again.
+    """
+    passing = 4 * sizes.places + 6 * sizes.outputs * sizes.largest
+    most = min(n, _EXAMPLES, int(memory / (2 * like.element_size() * passing + 1)))
+    if like.device.type == "cpu":
+        most = min(most, _AT_ONCE // (sizes.outputs * sizes.largest + 1))
+    most = max(1, most)
+    return -(-n // -(-n // most))  # blocks of equal size, but for the last
+
+
+class _Plan(NamedTuple):
+    """How many examples to hold derivatives at, and what to write out."""
+
+    stripe: int
     dense: frozenset[str]
 
     def settled(self, found: Derivatives) -> Derivatives:
@@ -123,28 +173,15 @@ class _Plan(NamedTuple):
         return {name: written(part) if name in self.dense else part for name, part in found.items()}
 
 
-def _plan(
-    jacobian: Jacobian, inputs: tuple[Tensor, ...], columns: tuple[Tensor, ...], outputs: Outputs, memory: float
-) -> _Plan:
-    """Look at few examples and choose.
+def _plan(found: Derivatives, block: int, n: int, m: int, outputs: Outputs, memory: float) -> _Plan:
+    """Look at the derivatives of a block and choose.
 
-    A derivative that is contracted as a sum over positions is best written out once and held, as far as the memory
-    goes for all examples; the rest stays in the form that takes less.
+    A derivative that is contracted as a sum over positions is best written out once and held, where it will be
+    contracted more than once, as far as the memory goes for all examples; the rest stays in the form that takes less.
     """
-    n, m = len(inputs[0]), len(columns[0])
-    c, size = jacobian.outputs(inputs), next(jacobian.parameters()).element_size()
-    whole = n * c * size * sum(map(torch.numel, jacobian.parameters()))
-    # Nothing to plan where all of the Jacobian would fit, and the activations of a network so much wider than its input.
-    if n <= _EXAMPLES and max(whole, 64 * c * sum(part.nbytes for part in inputs)) <= memory:
-        return _Plan(c, n, 1, frozenset())
-    taps, blank = jacobian.sketch(tuple(part[:1] for part in inputs))
-    # What a block needs in passing: δ at all taps for every output, and what the forward pass keeps.
-    passing = (c + 4) * taps
-    if n <= _EXAMPLES and n * passing <= memory:
-        return _Plan(c, n, 1, frozenset())
     least, extra, dense = 0.0, {}, set()
-    for name, part in blank().items():
-        size = nbytes(part)
+    for name, part in found.items():
+        size = nbytes(part) / block
         if isinstance(part, Outer) and not by_pairs(part, outputs, m):
             whole = part.d.element_size() * part.d.shape[1] * part.d.shape[2] * part.d.shape[4] * part.fan_in
             least += min(size, whole)
@@ -154,11 +191,11 @@ def _plan(
                 extra[name] = whole - size
         else:
             least += size
-    for name, more in sorted(extra.items(), key=lambda item: item[1]):
-        if n * (least + more) <= memory / 2:
-            least, dense = least + more, dense | {name}
-    block = max(1, min(n, _EXAMPLES, int(memory / (2 * passing + 1))))
-    return _Plan(c, block, max(1, int(memory / 2 / (block * least + 1))), frozenset(dense))
+    if n * least > memory / 2 or m > n:
+        for name, more in sorted(extra.items(), key=lambda item: item[1]):
+            if n * (least + more) <= memory / 2:
+                least, dense = least + more, dense | {name}
+    return _Plan(block * max(1, int(memory / 2 / (block * least + 1))), frozenset(dense))
 
 
 def _tuple(name: str, value: Inputs) -> tuple[Tensor, ...]:

@@ -16,33 +16,29 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import batched, recurrent
-from .derivatives import Derivative, Fold, Found, affine, by_convolution, by_copies, by_linear, by_lookup
+from .derivatives import Derivative, Found, affine, at_once, by_convolution, by_copies, by_linear, by_lookup
 from .recurrent import Layer, Step, gru_step, lstm_step, relu_step, tanh_step
 
 
 class Tap(NamedTuple):
     """A place z, and what the derivatives by parameters are, given δ (examples, outputs, …) there.
 
-    `time_first` says that positions come before examples, as within attention. `fold` is what is kept of the δ of an
-    output as soon as it is there, where that is less: the derivatives are then given that.
+    `time_first` says that positions come before examples, as within attention. `early` says that derivatives written
+    out take less than δ, or hardly more: then they are, as soon as δ is there.
     """
 
     z: Tensor
     derivatives: Found
     time_first: bool = False
-    fold: Fold | None = None
+    early: bool = False
 
-    def kept(self, d: Tensor) -> tuple[Tensor, ...]:
-        """What is kept of the δ of one output."""
-        return (d,) if self.fold is None else self.fold(d)
-
-    def apart(self, parts: Iterable[Tensor], n: int) -> list[Tensor]:
-        """What was kept of δ, (outputs, as z), as (examples, outputs, …)."""
-        return [self._apart(part, n) for part in parts]
+    def taken(self, d: Tensor, n: int, checked: bool) -> dict[str, Derivative]:
+        """The derivatives by parameters, of δ (outputs, as z), and whether they will be checked."""
+        parts = self.derivatives(self._apart(d, n))
+        return {name: at_once(part, checked) for name, part in parts.items()} if self.early else parts
 
     def _apart(self, d: Tensor, n: int) -> Tensor:
-        if self.fold is not None:
-            return d.transpose(0, 1)
+        """δ as (examples, outputs, …)."""
         if self.time_first:
             return d.reshape(len(d), -1, n, d.shape[-1]).permute(2, 0, 1, 3)
         return (d if d.shape[1] == n else d.unflatten(1, (n, -1))).transpose(0, 1)
@@ -52,7 +48,7 @@ class Taps(TorchFunctionMode):
     """Notes where parameters enter; `found` has the places.
 
     A function that works in place would take a place away: `lost` says whether one did. With `copies` what follows
-    works on a copy of each place.
+    works on a copy of each place. `ran` has the functions that ran, in their order.
     """
 
     def __init__(self, names: dict[nn.Parameter, str], examples: int, copies: bool) -> None:
@@ -62,10 +58,12 @@ class Taps(TorchFunctionMode):
         self.versions: list[tuple[Tensor, int]] = []
         self.attending = False
         self.views: dict[int, tuple[Tensor, str, nn.Parameter]] = {}
+        self.ran: list[Any] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one function, and note it if it takes a parameter."""
         kwargs = kwargs or {}
+        self.ran.append(func)
         if func is functional.multi_head_attention_forward:
             before, self.attending = self.attending, True
             try:
@@ -82,13 +80,13 @@ class Taps(TorchFunctionMode):
         """The name of a parameter; empty for anything else."""
         return self.names.get(value, "") if isinstance(value, nn.Parameter) else ""
 
-    def note(self, z: Any, derivatives: Found, fold: Fold | None = None) -> Any:
+    def note(self, z: Any, derivatives: Found, early: bool = False) -> Any:
         """Note a place if its derivative can be taken, and give what to go on with."""
         if not isinstance(z, Tensor) or not z.requires_grad or z.ndim < 2:
             return z
         if len(z) % self.n and not (self.attending and z[..., 0].numel() % self.n == 0):
             return z
-        self.found.append(Tap(z, derivatives, self.attending, fold))
+        self.found.append(Tap(z, derivatives, self.attending, early))
         if self.copies:
             return z.clone()
         self.versions.append((z, z._version))
@@ -121,30 +119,52 @@ class Taps(TorchFunctionMode):
 def _linear(taps: Taps, func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     z = func(input, weight, bias)
     names = taps.name(weight), taps.name(bias)
-    return taps.note(z, by_linear(_rows(input, taps), *names)) if any(names) else z
+    return _dense(taps, z, input, *names) if any(names) else z
+
+
+def _dense(taps: Taps, z: Any, input: Tensor, weight: str, bias: str, turned: bool = False) -> Any:
+    a = _rows(input, taps)
+    return taps.note(z, by_linear(a, weight, bias, turned), early=a.shape[2] <= a.shape[1])
 
 
 def _addmm(taps: Taps, func: Any, input: Tensor, mat1: Tensor, mat2: Tensor, **rest: Any) -> Any:
     z = func(input, mat1, mat2, **rest)
     names = taps.name(mat2), taps.name(input)
-    return taps.note(z, by_linear(_rows(mat1, taps), *names, turned=True)) if any(names) and not rest else z
+    return _dense(taps, z, mat1, *names, turned=True) if any(names) and not rest else z
 
 
 def _matmul(taps: Taps, func: Any, input: Any, other: Any, **rest: Any) -> Any:
     z = func(input, other, **rest)
     name = taps.name(other)
-    return taps.note(z, by_linear(_rows(input, taps), name, "", turned=True)) if name and other.ndim == 2 else z
+    return _dense(taps, z, input, name, "", turned=True) if name and other.ndim == 2 else z
 
 
 def _convolution(
     taps: Taps, func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
 ) -> Any:  # fmt: skip
-    z = func(input, weight, bias, stride, padding, dilation, groups)
     names = taps.name(weight), taps.name(bias)
+    how = stride, padding, dilation, groups
+    z = _pictures(taps, input, weight, bias, *how)
+    z = func(input, weight, bias, *how) if z is None else z
     if not any(names) or input.ndim != weight.ndim or len(input) != taps.n:
         return z
-    return taps.note(z, by_convolution(input.detach(), weight.shape[2:], stride, padding, dilation, groups, *names))
+    found = by_convolution(input.detach(), weight.shape[2:], *how, *names)
+    fan_in, positions = weight[0].numel(), z[0, 0].numel()
+    return taps.note(z, found, early=groups > 1 or fan_in <= positions)
+
+
+def _pictures(
+    taps: Taps, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """A convolution in the form that is differentiated for all outputs at once; None where there is none."""
+    pair = lambda value: (value, value) if isinstance(value, int) else tuple(value)  # noqa: E731
+    if input.ndim != 4 or weight.ndim != 4 or isinstance(padding, str) or input.device.type != "cpu":
+        return None
+    # What a weight is made of gets its derivatives through it, which this form does not give.
+    if any(isinstance(value, Tensor) and value.requires_grad and not taps.name(value) for value in (weight, bias)):
+        return None
+    return batched.Convolved.apply(input, weight, bias, pair(stride), pair(padding), pair(dilation), groups)
 
 
 def _embedding(taps: Taps, func: Any, input: Tensor, weight: Tensor, padding_idx: int | None = None, *rest: Any,
@@ -182,8 +202,7 @@ def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
                 return func(input.detach(), *held, **{k: v for k, v in kwargs.items() if k not in ("weight", "bias")})
 
         size = weight.numel() if weight is not None else bias.numel()  # type: ignore[union-attr]
-        fold, found = affine(normal, per_channel, size, *names)
-        return taps.note(z, found, fold)
+        return taps.note(z, affine(normal, per_channel, size, *names), early=True)
 
     return rule
 
@@ -200,8 +219,8 @@ def _batch_norm(
     if not any(names):
         return z
     normal = lambda: batched.normalised(input.detach(), running_mean, running_var, eps)  # noqa: E731
-    fold, found = affine(normal, True, input.shape[1], *names)
-    return taps.note(z if z.requires_grad else z.requires_grad_(), found, fold)
+    found = affine(normal, True, input.shape[1], *names)
+    return taps.note(z if z.requires_grad else z.requires_grad_(), found, early=True)
 
 
 def _hardtanh(
@@ -212,6 +231,20 @@ def _hardtanh(
 
 def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
     return _hardtanh(taps, func, input, 0.0, 6.0, inplace)
+
+
+def _bent(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
+    """An activation whose derivative PyTorch takes one output at a time; not in place, which would take a place."""
+    return batched.Bent.apply(input, func)
+
+
+def _gelu(taps: Taps, func: Any, input: Tensor, approximate: str = "none") -> Any:
+    return batched.Bent.apply(input, lambda x: func(x, approximate=approximate))
+
+
+def _unplaced(taps: Taps, func: Any, input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+    """A function that need not work in place."""
+    return func(input, *args, **kwargs)
 
 
 def _attention(taps: Taps, func: Any, query: Tensor, key: Tensor, *rest: Any, **named: Any) -> Any:
@@ -325,6 +358,9 @@ def _all(rule: Callable[..., Any], functions: Iterable[Any]) -> None:
     _RULES.update(dict.fromkeys(functions, rule))
 
 
+_all(_bent, (functional.silu, functional.hardswish, functional.mish))
+_all(_gelu, (functional.gelu,))
+_all(_unplaced, (functional.relu, functional.leaky_relu, functional.elu, functional.dropout))
 _all(_convolution, (torch.conv1d, torch.conv2d))
 _all(_matmul, (torch.matmul, T.matmul, T.__matmul__))
 _all(_broadcast, (torch.add, T.add, T.__add__, T.__radd__, torch.mul, T.mul, T.__mul__, T.__rmul__, T.sub, T.__sub__))
