@@ -7,8 +7,9 @@ from pathlib import Path
 import jax
 
 CASES = (
-    "modes", "descent", "plain_loop", "first_flow", "sensing", "end_to_end", "two_layer", "gissin_f6", "ntk", "torch_ntk",
-    "infinite_kernel", "twin", "scikit", "recorder", "st_vgg", "explorer", "sweep",
+    "modes", "descent", "plain_loop", "first_flow", "sensing", "end_to_end", "two_layer", "gissin_f6", "cohen_f3",
+    "hacohen_linear", "hu_f1", "varre_noise", "ntk", "torch_ntk", "infinite_kernel", "twin", "scikit", "recorder",
+    "st_vgg", "explorer", "sweep",
 )  # fmt: skip
 
 

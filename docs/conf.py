@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import gc
 import shutil
 import sys
 from pathlib import Path
@@ -60,6 +61,7 @@ autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "undoc-members": False}
 
 compile_quickly()  # scripts of the galleries compile far more than they compute
+gc.freeze()  # after each script all of the heap is looked through for cycles: not once more what was imported before
 sphinx_gallery_conf = {
     "examples_dirs": ["../course", "../examples"],
     "gallery_dirs": ["course", "gallery"],

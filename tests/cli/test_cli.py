@@ -424,3 +424,12 @@ def test_a_closed_pipe_is_no_traceback():
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+@pytest.mark.parametrize("name", ["\u202ekcab.html", "\x1b[2Jclear.html"])
+def test_a_path_that_was_written_cannot_steer_the_terminal(run, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("explore", "--no-browser", "--out", name)
+    assert (code, (tmp_path / name).is_file()) == (0, True)
+    assert out.strip().isprintable()
+    assert "\N{REPLACEMENT CHARACTER}" in out

@@ -54,6 +54,11 @@ def test_a_sweep_from_a_file_its_runs_and_why(folder, capsys):
     assert main(["sweep", file, "--dry-run"]) == 0
     assert "30 stored in" in capsys.readouterr().out
 
+    backwards = folder / "\u202elmth.egap"
+    assert main(["runs", store, "--page", str(backwards)]) == 0
+    assert backwards.is_file()
+    assert "".join(capsys.readouterr().out.split()).isprintable()
+
     assert main(["runs", store]) == 0
     listed = capsys.readouterr().out
     assert "20 done, 10 failed" in listed

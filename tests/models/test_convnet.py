@@ -235,13 +235,12 @@ def test_foreign_parameters_are_refused():
 
 
 @pytest.mark.parametrize("padding", ["zero", "circular"])
-@pytest.mark.parametrize("kernel", [(1, 1), (2, 2), (3, 3), (2, 3)])
-def test_convolution_is_the_product_of_patches_forwards_and_backwards(kernel, padding, monkeypatch):
-    monkeypatch.setattr(
-        patches_module, "IN_CACHE", 2 * 5 * 4 * 2 * kernel[0] * kernel[1]
-    )  # parts of two, one left over
-    rng = np.random.default_rng(0)
-    h, K, g = rng.normal(size=(5, 5, 4, 2)), rng.normal(size=(3, 2 * prod(kernel))), rng.normal(size=(5, 5, 4, 3))
+@pytest.mark.parametrize(("kernel", "images"), [((1, 1), 7), ((2, 2), 7), ((3, 3), 7), ((3, 3), 4), ((2, 3), 3)])
+def test_convolution_is_the_product_of_patches_forwards_and_backwards(kernel, images, padding, monkeypatch):
+    # Three images fit: two parts of them and one left over, two parts of two, or one part.
+    monkeypatch.setattr(patches_module, "IN_CACHE", 3 * 5 * 4 * 2 * prod(kernel))
+    rng, n = np.random.default_rng(0), images
+    h, K, g = rng.normal(size=(n, 5, 4, 2)), rng.normal(size=(3, 2 * prod(kernel))), rng.normal(size=(n, 5, 4, 3))
 
     def both_ways(convolution):
         def run(h, K, g):
@@ -254,6 +253,17 @@ def test_convolution_is_the_product_of_patches_forwards_and_backwards(kernel, pa
     found = both_ways(lambda h, K: patches_module.convolve(h, K, kernel, padding))
     for ours, theirs in zip(found, naive, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("images", "fit", "parts", "left"),
+    [(100, 37, 4, 0), (100, 3, 50, 0), (97, 10, 9, 7), (7, 3, 2, 1), (6, 20, 1, 0), (5, 0, 5, 0)],
+)
+def test_images_go_in_even_parts_where_half_of_what_fits_divides_them(images, fit, parts, left, monkeypatch):
+    monkeypatch.setattr(patches_module, "IN_CACHE", 4 * 8 * fit)
+    whole, rest = jax.eval_shape(lambda h: patches_module._parts(h, 4), jnp.zeros((images, 2, 2, 2)))
+    assert (whole.shape[0], rest.shape[0]) == (parts, left)
+    assert whole.shape[0] * whole.shape[1] + left == images
 
 
 def test_convolution_of_an_ensemble_and_its_second_derivative():

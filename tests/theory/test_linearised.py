@@ -3,6 +3,7 @@
 from fractions import Fraction
 from pathlib import Path
 
+import jax
 import numpy as np
 import optax
 import pytest
@@ -72,10 +73,11 @@ def test_momentum_is_that_of_optax():
     J, _, y = network(1)
     K = np.einsum("iap,jbp->ijab", J, J)
     optimiser = optax.sgd(0.05, momentum=0.9)
-    theta, state = np.zeros(J.shape[2]), optimiser.init(np.zeros(J.shape[2]))
-    for _ in range(25):
-        updates, state = optimiser.update(np.einsum("iap,ia->p", J, J @ theta - y) / len(J), state)
-        theta = np.asarray(optax.apply_updates(theta, updates))
+    with jax.enable_x64(True):  # with the flag off optax would step in float32, and be the less exact of the two
+        theta, state = np.zeros(J.shape[2]), optimiser.init(np.zeros(J.shape[2]))
+        for _ in range(25):
+            updates, state = optimiser.update(np.einsum("iap,ia->p", J, J @ theta - y) / len(J), state)
+            theta = np.asarray(optax.apply_updates(theta, updates))
     np.testing.assert_allclose(linearised.descend(25, K, y, 0.05, 0.9), J @ theta, rtol=1e-10)
 
 

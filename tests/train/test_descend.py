@@ -158,6 +158,14 @@ def test_divergence_names_member_step_and_loss():
     assert np.isfinite(kept.loss[[0, 2]]).all()
 
 
+@pytest.mark.parametrize("at", [[0, 5], [4, 5]])
+def test_a_start_without_a_finite_loss_is_told_with_the_loss_that_it_has(at):
+    net, far = la.models.DeepLinear((1, 1)), (jnp.array([[1e200]]),)  # its square is beyond float64
+    with pytest.raises(la.Diverged, match="diverged at step 0: ") as caught:
+        la.descend(net, la.problems.regression([[1.0]], [[0.0]]), far, step_size=0.01, steps=5, at=at)
+    assert caught.value.loss == np.inf
+
+
 def test_progress_is_reported():
     seen = []
     la.descend(NET, PROBLEM, START, step_size=0.01, steps=20, every=5, progress=seen.append)

@@ -25,6 +25,7 @@ from . import (
     why,
 )
 from .app import INTERRUPTED, app
+from .options import harmless
 
 __all__ = ["app", "main"]
 
@@ -52,19 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="lineament", standalone_mode=False)
     except UsageError as error:
-        print(f"lineament: {_harmless(error.format_message())}", file=sys.stderr)  # type: ignore[attr-defined]
+        print(f"lineament: {harmless(error.format_message())}", file=sys.stderr)  # type: ignore[attr-defined]
         return 2
     except OSError as error:
         if error.filename is None:
             raise
         reason = error.strerror or type(error).__name__
-        print(f"lineament: {_harmless(f'{reason}: {str(error.filename)[:200]!r}')}", file=sys.stderr)
+        print(f"lineament: {harmless(f'{reason}: {str(error.filename)[:200]!r}')}", file=sys.stderr)
         return 2
     except typer.Abort:
         return INTERRUPTED
     return code or 0
-
-
-def _harmless(message: str) -> str:
-    """What was typed, but for characters that would steer the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in message)

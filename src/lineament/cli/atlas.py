@@ -16,6 +16,7 @@ from .options import (
     exit_code,
     interrupted,
     refuse,
+    tell,
     whole,
     writable,
 )
@@ -59,9 +60,9 @@ def atlas(
     except (EngineError, ValueError) as error:
         refuse("--engine", str(error))
     for problem in made.unread:
-        typer.echo(f"lineament: left out: {problem}", err=True)
+        tell(f"lineament: left out: {problem}", err=True)
     console.results(made.outcomes, total=True)
-    typer.echo(made.index)
+    tell(made.index)
     if made.interrupted:
         are = "is" if len(made.outcomes) == 1 else "are"
         kept = f"{len(made.outcomes)} of {several(made.wanted, 'claim')} {are} kept"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import completion
-from .options import refuse
+from .options import refuse, tell
 
 sets = typer.Typer(help="List, fetch, verify and show data sets.", no_args_is_help=True, rich_markup_mode=None)
 Names = Annotated[
@@ -66,7 +66,7 @@ def show(
 
     _sets([name])
     try:
-        typer.echo(datasets.show(catalogue.load(name, partial=partial), out))
+        tell(datasets.show(catalogue.load(name, partial=partial), out))
     except (ValueError, FileNotFoundError) as error:
         refuse("NAME" if out.suffix.lower() == ".png" else "--out", str(error))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import completion
-from .options import refuse, writable
+from .options import refuse, tell, writable
 
 
 def explore(
@@ -36,6 +36,6 @@ def explore(
     path = out or user_cache_path("lineament") / explorer.NAME
     writable("--out", path.parent)
     explorer.write(path, preset=preset)
-    typer.echo(path)
+    tell(path)
     if browser:
         webbrowser.open(path.resolve().as_uri())

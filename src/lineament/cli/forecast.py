@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .forecast_network import Init, Loss, Optimiser
-from .options import SeedOption, at_least_zero, positive, refuse, whole, writable
+from .options import SeedOption, at_least_zero, positive, refuse, tell, whole, writable
 
 if TYPE_CHECKING:
     from lineament.data.tables import Table
@@ -182,7 +182,7 @@ def forecast(
         named |= {"classes": classes, "train": train, "more-rows": more_rows, "seed": seed}
         page = forecast_page.write(out, made, run, forecast_page.command_line(data, named), curve)
         if not as_json:
-            typer.echo(page)
+            tell(page)
 
 
 def _network(

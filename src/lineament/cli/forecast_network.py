@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .options import refuse
+from .options import refuse, tell
 
 if TYPE_CHECKING:
     from lineament.data.tables import Table
@@ -68,7 +68,7 @@ def run(
     if out is not None:
         page = network_page.write(out, made, compared, command)
         if not as_json:
-            typer.echo(page)
+            tell(page)
 
 
 def find(name: str) -> Any:

@@ -150,6 +150,16 @@ def refuse(argument: str, message: str) -> NoReturn:
     raise typer.BadParameter(message, param_hint=f"'{argument}'")
 
 
+def harmless(message: str) -> str:
+    """What was typed or read, but for characters that would steer the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in message)
+
+
+def tell(what: object, err: bool = False) -> None:
+    """Print what holds a path or a name, either of which may hold characters that would steer the terminal."""
+    typer.echo(harmless(str(what)), err=err)
+
+
 def interrupted(message: str) -> NoReturn:
     """End as after Ctrl-C, saying what is kept."""
     typer.echo(f"lineament: interrupted; {message}", err=True)

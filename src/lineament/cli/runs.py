@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .options import refuse
+from .options import refuse, tell
 
 
 def runs(
@@ -33,13 +33,13 @@ def runs(
     try:
         held = Store(store)
         if delete is not None:
-            typer.echo(f"deleted {held.delete(delete)}")
+            tell(f"deleted {held.delete(delete)}")
         elif len(given) == 2:
-            typer.echo(held.compare(*given))
+            tell(held.compare(*given))
         elif page is not None:
             from lineament.report import sweep_page
 
-            typer.echo(sweep_page.write(held.open(*given), page))
+            tell(sweep_page.write(held.open(*given), page))
         else:
             from lineament.report import sweep_console
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .options import interrupted, refuse, writable
+from .options import interrupted, refuse, tell, writable
 
 
 def scoreboard(
@@ -41,9 +41,9 @@ def scoreboard(
         refuse("FOLDER", f"{str(folder)!r} holds no table")
     worker.prepare()
     try:
-        cells = board.run(sources, out, columns, fresh=fresh, tell=typer.echo)
+        cells = board.run(sources, out, columns, fresh=fresh, tell=tell)
     except KeyboardInterrupt:
         interrupted("finished cells are kept; give the same command to go on")
-    typer.echo(board.write(cells, out))
+    tell(board.write(cells, out))
     for title, told in board.summary(cells).items():
-        typer.echo(f"{title}: {told}")
+        tell(f"{title}: {told}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import EngineOption, interrupted, refuse, whole, writable
+from .options import EngineOption, interrupted, refuse, tell, whole, writable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,14 +53,14 @@ def sweep(
     except (EngineError, ValueError) as error:
         refuse("--engine", str(error))
     except StoreError as error:
-        typer.echo(f"lineament: {error}", err=True)
+        tell(f"lineament: {error}", err=True)
         raise typer.Exit(1) from error
     except KeyboardInterrupt:
         interrupted("what is stored stays: give the same command to go on")
     if page is not None:
         from lineament.report import sweep_page
 
-        typer.echo(sweep_page.write(table, page))
+        tell(sweep_page.write(table, page))
     raise typer.Exit(_summary(table))
 
 
@@ -71,11 +71,11 @@ def _tell(made: "Sweep") -> None:
 
     plan = made.plan(points.here(made.packages))
     shape = " × ".join(f"{len(axis.rows)} {axis.dimension}" for axis in made.grid.axes)
-    typer.echo(f"{name_of(made.experiment)}: {shape} = {several(int(made.grid.wanted().sum()), 'point')}")
-    typer.echo(f"{int(plan.done.sum())} stored in {made.store}, {plan.wanted} to be run")
+    tell(f"{name_of(made.experiment)}: {shape} = {several(int(made.grid.wanted().sum()), 'point')}")
+    tell(f"{int(plan.done.sum())} stored in {made.store}, {plan.wanted} to be run")
     if made.together:
-        typer.echo(f"{several(len(plan.shards), 'shard')} of one shape each, trained as one program")
-    typer.echo(
+        tell(f"{several(len(plan.shards), 'shard')} of one shape each, trained as one program")
+    tell(
         f"depends on {several(len(made.modules), 'module')}, and on "
         f"{', '.join(sorted(made.packages)) or 'no other package'}"
     )
@@ -86,6 +86,6 @@ def _summary(table: "xr.Dataset") -> int:
 
     states, counts = np.unique(table["status"].values, return_counts=True)
     found: dict[Any, int] = dict(zip(states.tolist(), counts.tolist(), strict=True))
-    typer.echo(", ".join(f"{count} {state}" for state, count in found.items()))
-    typer.echo(f"{table.attrs['store']}: {table.attrs['experiment']} ({table.attrs['address'][:12]})")
+    tell(", ".join(f"{count} {state}" for state, count in found.items()))
+    tell(f"{table.attrs['store']}: {table.attrs['experiment']} ({table.attrs['address'][:12]})")
     return int(bool({"failed", "diverged"} & set(found)))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import refuse
+from .options import refuse, tell
 
 
 def why(
@@ -16,7 +16,7 @@ def why(
     from lineament.execution.stores import Store
 
     try:
-        typer.echo(Store(store).why(_values(point) if "=" in point else point))
+        tell(Store(store).why(_values(point) if "=" in point else point))
     except ValueError as error:
         refuse("POINT" if store.is_dir() else "--store", str(error))
 

@@ -101,9 +101,12 @@ def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, above: Sides, pa
         parts, rest = _parts(h, kernel[0] * kernel[1])
         last = len(h) - len(rest)
         gradients = g[:last].reshape(*parts.shape[:2], *g.shape[1:])
-        first = product(parts[0], gradients[0])
-        first = first + product(rest, g[last:]) if len(rest) else first
-        return lax.scan(lambda total, part: (total + product(*part), None), first, (parts[1:], gradients[1:]))[0]
+        if len(parts) == 1:
+            whole = product(parts[0], gradients[0])
+        else:
+            zero = jnp.zeros((g.shape[-1], kernel[0] * kernel[1] * h.shape[-1]), total)
+            whole = lax.scan(lambda sum, part: (sum + product(*part), None), zero, (parts, gradients))[0]
+        return whole + product(rest, g[last:]) if len(rest) else whole
 
     elsewhere = lambda h, g: product(factor(h), factor(g))  # noqa: E731
     return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
@@ -136,7 +139,12 @@ def _transposed(g: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding
 
 
 def _parts(h: jax.Array, area: int) -> tuple[jax.Array, jax.Array]:
-    """Images in parts of one size whose patches fit into the cache, (part, image, y, x, c), and what is left over."""
-    images = min(h.shape[0], max(1, IN_CACHE // (area * h[0].size)))
+    """Images in parts of one size whose patches fit into the cache, (part, image, y, x, c), and what is left over.
+
+    Nothing is left over where a size of at least half of what fits divides the number of images: what is left over is
+    compiled apart, and so doubles what a convolution takes to compile.
+    """
+    most = min(h.shape[0], max(1, IN_CACHE // (area * h[0].size)))
+    images = next((size for size in range(most, (most - 1) // 2, -1) if h.shape[0] % size == 0), most)
     parts = h.shape[0] // images
     return h[: parts * images].reshape(parts, images, *h.shape[1:]), h[parts * images :]

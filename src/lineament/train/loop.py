@@ -29,7 +29,7 @@ class State(NamedTuple):
     optimiser: Any
     order: Array  # the examples of this epoch in the order they are drawn
     diverged_at: Array  # −1 while the loss is finite
-    last_loss: Array
+    last_loss: Array  # the last finite one, or the first; not-a-number before any was seen
 
 
 class Descent(eqx.Module):
@@ -44,8 +44,10 @@ class Descent(eqx.Module):
     def begin(self, problem: AbstractProblem, parameters: Any, step_size: Array) -> State:
         """The state before the first step."""
         order = jnp.zeros((0 if self.batch_size is None else problem.examples or 0,), jnp.int32)
-        first = loss(self.model, problem, parameters)
-        return State(parameters, self.optimiser(step_size).init(parameters), order, jnp.asarray(-1), first)
+        # The loss itself is left to the first step or record, so that the network is not compiled once more for it.
+        value = jax.eval_shape(lambda: loss(self.model, problem, parameters))
+        unseen = jnp.full(value.shape, jnp.nan, value.dtype)
+        return State(parameters, self.optimiser(step_size).init(parameters), order, jnp.asarray(-1), unseen)
 
     def advance(
         self, problem: AbstractProblem, state: State, step_size: Array, key: Array, begin: Array, end: Array
@@ -64,7 +66,7 @@ class Descent(eqx.Module):
             optimiser,
             order,
             jnp.where((state.diverged_at < 0) & ~finite, step, state.diverged_at),
-            jnp.where(finite, value, state.last_loss),
+            _last(value, state.last_loss),
         )
 
     def _draw(self, problem: AbstractProblem, state: State, key: Array, step: Array) -> tuple[AbstractProblem, Array]:
@@ -87,7 +89,7 @@ class Descent(eqx.Module):
         first = jnp.where((state.diverged_at < 0) & ~jnp.isfinite(value), step, state.diverged_at)
         running = jnp.isfinite(value) & (value > self.stopping)
         seen = evaluate(self.records, self.model, problem, state.parameters)
-        return seen, state._replace(diverged_at=first), running
+        return seen, state._replace(diverged_at=first, last_loss=_last(value, state.last_loss)), running
 
 
 @eqx.filter_jit
@@ -124,6 +126,11 @@ def descend_all(
     unfinished = lambda carry: (carry[0] < at.shape[0]) & jnp.any(carry[2])  # noqa: E731
     recorded, state, _, written = lax.while_loop(unfinished, chunk, (jnp.asarray(0), state, running, written))
     return state, written, recorded
+
+
+def _last(value: Array, before: Array) -> Array:
+    """The last loss that is finite; one that is not only where none was seen before."""
+    return jnp.where(jnp.isfinite(value) | jnp.isnan(before), value, before)
 
 
 def _empty(seen: jax.ShapeDtypeStruct, length: int, who: Members) -> Array:
