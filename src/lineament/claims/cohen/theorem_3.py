@@ -15,11 +15,17 @@ from ..sizes import sizes
 from .networks import LOSSES, balanced_ensemble, gradient_of, map_with_values, random_problem
 from .theorem_1 import Case
 
-AGREE = 1e-5  # differences of fourth and sixth order that agree to this have converged
+AGREE = 1e-5  # differences of three orders that agree to this have converged
+DIFFERENCES = {
+    4: np.array([0, 0, 1, -8, 0, 8, -1, 0, 0]) / 12,
+    6: np.array([0, -1, 9, -45, 0, 45, -9, 1, 0]) / 60,
+    8: np.array([3, -32, 168, -672, 0, 672, -168, 32, -3]) / 840,
+}
+"""Central differences over nine samples one apart, by their order."""
 
 
 class Settings(NamedTuple):
-    """What is run at each size; `spacing` is the time between the samples that are differentiated."""
+    """What is run at each size: samples `spacing` apart are differentiated, by differences of these orders."""
 
     cases: tuple[Case, ...]
     starts: int
@@ -27,6 +33,7 @@ class Settings(NamedTuple):
     spacing: float = 1e-4
     until: float = 2.0
     rtol: float = 1e-11
+    orders: tuple[int, ...] = (4, 6, 8)
 
 
 class Probed(NamedTuple):
@@ -48,11 +55,11 @@ class Probed(NamedTuple):
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Tracked singular values of trained networks, differentiated numerically, against the formula at each time.
 
-    Branches are tracked over seven samples 1e-4 apart around each of many times, and differentiated by the central
-    difference of sixth order. Errors are relative to the largest velocity that the r-th largest value has at any of
-    these times. Where the differences of fourth and sixth order disagree, the branch turns faster than it is sampled
-    (at an avoided crossing) and there is no measurement: such probes are left out and counted. One start in each case
-    has a value of 1e-4.
+    Branches are tracked over nine samples 1e-4 apart around each of many times, and differentiated by the central
+    difference of eighth order. Errors are relative to the largest velocity that the r-th largest value has at any of
+    these times. Where the differences of fourth, sixth and eighth order disagree, the branch turns faster than it is
+    sampled (at an avoided crossing) and there is no measurement: such probes are left out and counted. Two orders alone
+    agree by chance where their difference changes sign. One start in each case has a value of 1e-4.
     """
     rng = generator(key)
     probed = {case: _probe(rng, case, settings) for case in settings.cases}
@@ -61,7 +68,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     return Evidence(
         checks=[
             at_most("worst relative error of the velocity of a branch", max(r.error for r in probed.values()), 1e-5,
-                    "the differences' accuracy: those of two orders agree to 1e-5 where they count"),
+                    "the differences' accuracy: those of three orders agree to 1e-5 where they count"),
             at_most("share of probes that the sampling does not resolve", unresolved, 0.01,
                     "one probe in a hundred may fall on an avoided crossing"),
         ],
@@ -83,8 +90,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 def _probe(rng: np.random.Generator, case: Case, settings: Settings) -> Probed:
     """Train one case and compare measured with predicted velocities at every probe."""
     (n, name, shape), h = case, settings.spacing
-    middle = np.linspace(4 * h, settings.until, settings.probes)
-    times = np.concatenate([[0.0], (middle[:, None] + h * np.arange(-3, 4)).ravel()])
+    middle = np.linspace(5 * h, settings.until, settings.probes)
+    times = np.concatenate([[0.0], (middle[:, None] + h * np.arange(-4, 5)).ravel()])
     widths = (shape[1], *[max(shape)] * (n - 1), shape[0])
     problem, d = random_problem(rng, name, shape), min(shape)
     maps = [map_with_values(rng, shape, 10 ** rng.uniform(-1.5, 0, d)) for _ in range(settings.starts - 1)]
@@ -94,9 +101,10 @@ def _probe(rng: np.random.Generator, case: Case, settings: Settings) -> Probed:
     gradient = gradient_of(problem)
     errors, unresolved, panels = [], [], []
     for W in run.end_to_end.values:
-        measured, rough, forecast = _velocities(W[1:].reshape(settings.probes, 7, *shape), h, gradient, n)
-        largest = np.abs(forecast).max(axis=0)
-        resolved = np.abs(measured - rough) <= AGREE * largest
+        clusters = W[1:].reshape(settings.probes, 9, *shape)
+        by_order, forecast = _velocities(clusters, h, settings.orders, gradient, n)
+        measured, largest = by_order[-1], np.abs(forecast).max(axis=0)
+        resolved = np.all(np.abs(np.diff(by_order, axis=0)) <= AGREE * largest, axis=0)
         unresolved.append(float(1 - resolved.mean()))
         errors.append(float((np.abs(measured - forecast) / largest)[resolved].max()))
         panels.append(_velocity_panel(middle, measured, forecast, f"n = {n}, {name}"))
@@ -104,20 +112,23 @@ def _probe(rng: np.random.Generator, case: Case, settings: Settings) -> Probed:
 
 
 def _velocities(
-    clusters: np.ndarray, h: float, gradient: Callable[[np.ndarray], np.ndarray], n: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Velocities at the middle of each cluster of seven samples, largest value first.
+    clusters: np.ndarray, h: float, orders: tuple[int, ...], gradient: Callable[[np.ndarray], np.ndarray], n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Velocities at the middle of each cluster of nine samples, largest value first.
 
-    They are measured by differences of sixth and, to see whether these have converged, of fourth order, and predicted.
+    Returns:
+        Measured by differences of each order (order, cluster, value), and predicted (cluster, value).
     """
-    measured, rough, forecast = [], [], []
+    differences = np.stack([DIFFERENCES[order] for order in orders]) / h
+    measured, forecast = [], []
     for W in clusters:
         U, s, V = analytic_svd.track(W)
-        order = np.argsort(-np.abs(s[3]))
-        measured.append((np.array([-1, 9, -45, 0, 45, -9, 1]) @ s / (60 * h))[order])
-        rough.append((np.array([0, 1, -8, 0, 8, -1, 0]) @ s / (12 * h))[order])
-        forecast.append(analytic_svd.singular_value_velocity(U[3], s[3], V[3], gradient(W[3]), n)[order])
-    return np.array(measured), np.array(rough), np.array(forecast)
+        middle = len(W) // 2
+        descending = np.argsort(-np.abs(s[middle]))
+        measured.append((differences @ s)[:, descending])
+        velocity = analytic_svd.singular_value_velocity(U[middle], s[middle], V[middle], gradient(W[middle]), n)
+        forecast.append(velocity[descending])
+    return np.stack(measured, axis=1), np.array(forecast)
 
 
 def _velocity_panel(times: np.ndarray, measured: np.ndarray, forecast: np.ndarray, title: str) -> fig.Panel:
