@@ -47,5 +47,5 @@ def patches(seed: int, train: int, test: int, size: int, names: Sequence[str] = 
 
 
 def real(name: str) -> Task:
-    """A data set of real images; of CIFAR-10 the batches that are at hand. Nothing is downloaded."""
-    return prepared(load(name, partial=True, download=False))
+    """A data set of real images, whole: an error names files that are missing. Nothing is downloaded."""
+    return prepared(load(name, download=False))

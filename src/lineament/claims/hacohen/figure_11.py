@@ -35,7 +35,7 @@ class Settings(NamedTuple):
 
 @sizes(
     quick=Settings("photographs", (2, 8, 32), "small", False, 5, 30, 0.05, 80),
-    full=Settings("cats-dogs", (10, 50, 500), "st-VGG", True, 10, 20, 0.02, 100),
+    full=Settings("cats-dogs", (10, 50, 500), "st-VGG", True, 10, 20, 0.05, 100),
 )
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Convolutional networks on two classes whose labels a linear separator in P components reproduces.

@@ -31,14 +31,14 @@ class Case(NamedTuple):
     step_size: float
     start: Start
     judged: bool
+    asked: int
 
 
 class Settings(NamedTuple):
-    """What is run. `asked` is how many images of each kind are projected."""
+    """What is run. `asked` of a case is how many images of each kind are projected."""
 
     cases: tuple[Case, ...]
     batch: int
-    asked: int
     smoothed_over: int
     precision: by_epochs.Precision = "tf32"
 
@@ -51,6 +51,7 @@ class Peaks(NamedTuple):
     components: tuple[int, ...]
     test: np.ndarray
     training: np.ndarray
+    examples: int
 
     def peaks(self, images: str) -> np.ndarray:
         """The epoch of the highest accuracy, (network, P)."""
@@ -69,20 +70,18 @@ class Peaks(NamedTuple):
 
 QUICK = Settings(
     cases=(
-        Case("(a)", "photographs", "small", "elu", (1, 3, 10, 30), 16, 40, 1, 0.1, "Glorot", True),
+        Case("(a)", "photographs", "small", "elu", (1, 3, 10, 30), 16, 40, 1, 0.1, "Glorot", True, 200),
     ),
     batch=100,
-    asked=200,
     smoothed_over=5,
 )  # fmt: skip
 FULL = Settings(
     cases=(
-        Case("(a)", "small-mammals", "st-VGG", "elu", (1, 10, 100, 1000), 10, 200, 2, 0.05, "Glorot", True),
-        Case("(a)", "small-mammals", "st-VGG", "relu", (1, 10, 100, 1000), 10, 200, 2, 0.05, "Glorot", False),
-        Case("(b)", "cifar-10", "VGG-19", "relu", (1, 3, 10, 30, 100, 300, 1000), 4, 12, 1, 0.01, "He", True),
+        Case("(a)", "small-mammals", "st-VGG", "elu", (1, 10, 100, 1000), 10, 200, 2, 0.05, "Glorot", True, 500),
+        Case("(a)", "small-mammals", "st-VGG", "relu", (1, 10, 100, 1000), 10, 200, 2, 0.05, "Glorot", False, 500),
+        Case("(b)", "cifar-10", "VGG-19", "relu", (1, 3, 10, 30, 100, 300, 1000), 4, 12, 1, 0.01, "He", True, 2000),
     ),
     batch=100,
-    asked=500,
     smoothed_over=3,
 )
 
@@ -110,7 +109,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     return Evidence(
         checks=checks,
         numbers=numbers,
-        settings={f"{_label(peaks.case)}: components": peaks.components for peaks in all_peaks},
+        settings={f"{_label(peaks.case)}: components": peaks.components for peaks in all_peaks}
+        | {f"{_label(peaks.case)}: examples": peaks.examples for peaks in all_peaks},
         protocol=_protocol(settings),
         figure=_figure(all_peaks),
     )
@@ -130,8 +130,8 @@ def _peaks(settings: Settings, case: Case, key: jax.Array) -> Peaks:
     task = _task(case.data, key)
     components = data.fit(task.X)
     sizes_asked = (*(P for P in case.components if components.count > P), components.count)
-    asked = {"test": task.tests[: settings.asked], "training": task.X[: settings.asked]}
-    truth = {"test": task.test_labels[: settings.asked], "training": task.labels[: settings.asked]}
+    asked = {"test": task.tests[: case.asked], "training": task.X[: case.asked]}
+    truth = {"test": task.test_labels[: case.asked], "training": task.labels[: case.asked]}
     projected = [components.project(asked[kind], P) for kind in asked for P in sizes_asked]
     net = convolutional(task, case.architecture, case.activation, dropout=True)
     history = by_epochs.learn(
@@ -158,7 +158,7 @@ def _peaks(settings: Settings, case: Case, key: jax.Array) -> Peaks:
             curves[kind].append(readings.smoothed(right, settings.smoothed_over))
             begin += len(images)
     test, training = (np.stack(curves[kind], axis=1) for kind in ("test", "training"))
-    return Peaks(case, history.epochs, sizes_asked, test, training)
+    return Peaks(case, history.epochs, sizes_asked, test, training, len(task.X))
 
 
 def _checks(peaks: Peaks) -> list[Check]:
@@ -208,7 +208,7 @@ def _protocol(settings: Settings) -> dict[str, str]:
         "epochs": join(lambda case: str(case.epochs)),
         "repeats": join(lambda case: f"{case.networks} networks"),
         "components P": join(lambda case: ", ".join(map(str, (*case.components, "all")))),
-        "measure": f"accuracy on {settings.asked} projected test images; on training images beside",
+        "measure": f"accuracy on projected test images ({join(lambda case: str(case.asked))}); on training images beside",
     }
 
 

@@ -23,9 +23,10 @@ MUCH = 0.1
 
 
 class Case(NamedTuple):
-    """One kind of network: on how many of the images, how many in each of three ensembles, and how it is trained."""
+    """One kind of network: on how many of which images, how many in each of three ensembles, and how it is trained."""
 
     name: str
+    data: str
     architecture: Literal["dense"] | Architecture
     examples: int
     networks: int
@@ -39,7 +40,6 @@ class Case(NamedTuple):
 class Settings(NamedTuple):
     """What is run. `fastest` is the share of examples that are learnt first."""
 
-    data: str
     cases: tuple[Case, ...]
     fastest: float
     precision: by_epochs.Precision = "tf32"
@@ -84,18 +84,19 @@ class Drop(NamedTuple):
 
 @sizes(
     quick=Settings(
-        "photographs",
         (
-            Case("linear", "dense", 640, 4, 40, (5, 10, 20, 40), 0.02, "Glorot", 80),
-            Case("convolutional", "small", 640, 2, 20, (5, 10, 20), 0.05, "Glorot", 80),
+            Case("linear", "photographs", "dense", 640, 4, 40, (5, 10, 20, 40), 0.02, "Glorot", 80),
+            Case("convolutional", "photographs", "small", 640, 2, 20, (5, 10, 20), 0.05, "Glorot", 80),
         ),
         0.2,
     ),
     full=Settings(
-        "cifar-10",
         (
-            Case("linear", "dense", 50_000, 10, 60, (2, 5, 10, 20, 60), 0.002, "Glorot", 100),
-            Case("VGG-19", "VGG-19", 10_000, 5, 16, (2, 4, 8, 16), 0.01, "He", 100),
+            Case("linear", "cifar-10", "dense", 50_000, 10, 60, (2, 5, 10, 20, 60), 0.002, "Glorot", 100),
+            Case(
+                "linear, cats and dogs", "cats-dogs", "dense", 10_000, 10, 60, (2, 5, 10, 20, 60), 0.002, "Glorot", 100
+            ),
+            Case("VGG-19", "cifar-10", "VGG-19", 10_000, 5, 16, (2, 4, 8, 16), 0.01, "He", 100),
         ),
         0.2,
     ),
@@ -104,7 +105,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     """Ensembles on original and ZCA-whitened images: one-layer linear networks, and convolutional ones.
 
     The correlation of the accessibilities of two ensembles is compared before and after whitening, without
-    regularisation. The paper does not say over how many epochs, nor by which networks the fastest 20 % are chosen. So
+    regularisation. Linear networks learn CIFAR-10, as the caption has it, and cats and dogs, as the text has it. The
+    paper does not say over how many epochs, nor by which networks the fastest 20 % are chosen. So
     it is read after several numbers of epochs, the same for both kinds of images or those at which they reach the same
     training accuracy, and with the fastest chosen by a third ensemble, by the mean of the two that are compared, or by
     one of them; the number of epochs that favours the statement counts. Whitening must lower the correlation over all
@@ -136,7 +138,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         r"(c-c_{\mathrm{white}})_{\mathrm{all}}"
         r"\ \mathrm{where\ the\ two\ ensembles\ compared\ choose\ the\ fastest}",
         numbers=numbers,
-        settings={"data": settings.data, "whitening": "ZCA"},
+        settings={"whitening": "ZCA"}
+        | {f"examples, {name}": drops[0].examples[0] for name, drops in all_drops.items()},
         protocol=_protocol(settings),
         figure=_figure(all_drops),
         remarks=[
@@ -153,15 +156,15 @@ def _largest(drops: list[Drop]) -> Drop:
     return max((drop for drop in drops if drop.all > 0), key=lambda drop: drop.more, default=drops[0])
 
 
-def _task(settings: Settings, case: Case, key: jax.Array) -> Task:
-    if settings.data == "photographs":
+def _task(case: Case, key: jax.Array) -> Task:
+    if case.data == "photographs":
         return tasks.patches(int(generator(key).integers(2**31)), case.examples, 8, 8)
-    task = tasks.real(settings.data)
+    task = tasks.real(case.data)
     return task._replace(X=task.X[: case.examples], labels=task.labels[: case.examples])
 
 
 def _drops(settings: Settings, case: Case, key: jax.Array) -> list[Drop]:
-    task = _task(settings, case, key)
+    task = _task(case, key)
     white = data.fit(task.X).whiten(task.X).astype(np.float32)
     net: Any = dense(task, ()) if case.architecture == "dense" else _network(task, case.architecture)
     right = []
@@ -220,7 +223,7 @@ def drops_of(right: list[np.ndarray], until: tuple[int, int], name: str, fastest
 def _protocol(settings: Settings) -> dict[str, str]:
     join = lambda read: "; ".join(f"{case.name}: {read(case)}" for case in settings.cases)  # noqa: E731
     return {
-        "data": settings.data + ", " + join(lambda case: f"{case.examples} images"),
+        "data": join(lambda case: f"{case.data}, {case.examples} images"),
         "network": join(lambda case: "one layer" if case.architecture == "dense" else case.architecture),
         "loss": "cross-entropy",
         "optimiser": "SGD, " + join(lambda case: f"batches of {case.batch}"),
