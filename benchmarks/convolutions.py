@@ -2,13 +2,13 @@
 
 Every member has kernels of its own, so that a library for convolutions sees one convolution in many groups. The same
 numbers are a product of matrices for each member, of all patches, or of rows of patches that are added over the height
-of the kernel and take a third of the memory. Each layer of ten st-VGG networks, batch 100, is timed forwards and
-backwards, in each precision, to choose what `models.patches` does on a GPU.
+of the kernel and take a third of the memory; or one convolution for each member, in turn. Each layer of ten st-VGG
+networks, batch 100, is timed forwards, and backwards to the images and to the kernels, to choose what `models.patches`
+does on a GPU.
 """
 
 import argparse
 from collections.abc import Callable
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -61,21 +61,35 @@ def product(rows: jax.Array, weights: jax.Array, dtype: jnp.dtype) -> jax.Array:
     return lax.dot_general(rows, weights, (((3,), (0,)), ((), ())), preferred_element_type=dtype)
 
 
-ROUTES: dict[str, Convolution] = {"library": by_library, "patches": by_patches, "rows": by_rows}
+ROUTES: dict[str, tuple[Convolution, bool]] = {
+    "library": (by_library, False),
+    "patches": (by_patches, False),
+    "rows": (by_rows, False),
+    "in turn": (by_library, True),
+}
+"""Each with whether members are convolved one after the other."""
+
+DIRECTIONS = ("forwards", "to the images", "to the kernels")
 
 
-def there_and_back(route: Convolution, precision: Precision) -> Callable[[jax.Array, jax.Array, jax.Array], object]:
-    """What all members give, and both derivatives."""
+def every_way(route: Convolution, in_turn: bool, precision: Precision) -> dict[str, Callable[..., jax.Array]]:
+    """What all members give, and each derivative, as functions of images, kernels and the derivative of what is given."""
+    ways: dict[str, Callable[..., jax.Array]] = {
+        "forwards": lambda h, K, g: route(h, K),
+        "to the images": lambda h, K, g: jax.vjp(lambda h: route(h, K), h)[1](g)[0],
+        "to the kernels": lambda h, K, g: jax.vjp(lambda K: route(h, K), K)[1](g)[0],
+    }
 
-    def one(h: jax.Array, K: jax.Array, g: jax.Array) -> tuple[jax.Array, ...]:
-        z, back = jax.vjp(route, h, K)
-        return z, *back(g)
+    def of_all(way: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+        def all_members(h: jax.Array, K: jax.Array, g: jax.Array) -> jax.Array:
+            with products(precision):
+                if in_turn:
+                    return jnp.stack([way(*each) for each in zip(h, K, g, strict=True)])
+                return jax.vmap(way)(h, K, g)
 
-    def all_members(h: jax.Array, K: jax.Array, g: jax.Array) -> tuple[jax.Array, ...]:
-        with products(precision):
-            return jax.vmap(one)(h, K, g)
+        return jax.jit(all_members)
 
-    return jax.jit(all_members)
+    return {name: of_all(way) for name, way in ways.items()}
 
 
 def layers() -> list[tuple[int, int, int, int]]:
@@ -87,29 +101,35 @@ def layers() -> list[tuple[int, int, int, int]]:
     return found
 
 
-def milliseconds(route: Convolution, layer: tuple[int, int, int, int], batch: int, precision: Precision) -> float:
-    """The quickest of several calls, after one that compiles."""
+def milliseconds(
+    way: Callable[..., jax.Array], layer: tuple[int, int, int, int], batch: int, times: int = 20
+) -> float:
+    """The quickest of several calls in a row, after one that compiles."""
     side, channels, filters, kernel = layer
     keys = jax.random.split(jax.random.key(0), 3)
     shapes = (batch, side, side, channels), (kernel, kernel, channels, filters), (batch, side, side, filters)
     given = [jax.random.normal(key, (MEMBERS, *shape), jnp.float32) for key, shape in zip(keys, shapes, strict=True)]
-    call = partial(there_and_back(route, precision), *given)
-    jax.block_until_ready(call())
-    return 1e3 * min(wall_seconds(lambda: jax.block_until_ready(call())) for _ in range(5))
+    jax.block_until_ready(way(*given))
+
+    def several() -> None:
+        jax.block_until_ready([way(*given) for _ in range(times)])
+
+    return 1e3 * min(wall_seconds(several) for _ in range(3)) / times
 
 
 def main() -> None:
-    """Print milliseconds for each layer, route and precision, and their sums."""
+    """Print milliseconds for each layer, route, direction and precision, and their sums."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.convolutions", description=__doc__)
     parser.add_argument("--batch", type=int, default=BATCH, help="images of a batch, of each network")
-    batch: int = parser.parse_args().batch
-    print(f"{MEMBERS} networks, batch {batch}, on {jax.devices()[0].device_kind}: milliseconds there and back")
-    for precision in PRECISIONS:
-        for name, route in ROUTES.items():
-            spent = [milliseconds(route, layer, batch, precision) for layer in layers()]
-            print(
-                f"{precision:8} {name:8}", *(f"{each:8.2f}" for each in spent), f"  sum {sum(spent):8.2f}", flush=True
-            )
+    parser.add_argument("--precision", choices=PRECISIONS, action="append", help="only this one (default: all)")
+    asked = parser.parse_args()
+    print(f"{MEMBERS} networks, batch {asked.batch}, on {jax.devices()[0].device_kind}: milliseconds")
+    for precision in asked.precision or PRECISIONS:
+        for name, (route, in_turn) in ROUTES.items():
+            for direction, way in every_way(route, in_turn, precision).items():
+                spent = [milliseconds(way, layer, asked.batch) for layer in layers()]
+                each = " ".join(f"{value:7.3f}" for value in spent)
+                print(f"{precision:8} {name:8} {direction:15} {each}  sum {sum(spent):7.3f}", flush=True)
 
 
 if __name__ == "__main__":
