@@ -25,7 +25,7 @@ class Settings(NamedTuple):
         repeats: How many truths of each rank.
         observed: How many entries are seen.
         steps: At most how many.
-        early: Up to which step records lie densely, at most ten steps apart: a component rises within a hundred.
+        early: Up to which step records lie densely: a component rises within some hundred steps.
         start_scales: The standard deviation of a start's entries: a small one, and a large one for contrast.
         step_size: The length of a step of normalised descent.
     """
@@ -42,8 +42,12 @@ class Settings(NamedTuple):
 
     @property
     def recorded(self) -> np.ndarray:
-        """The steps that are recorded: evenly up to `early`, then 100 more at growing distances."""
-        early = np.linspace(0, self.early, max(400, -(-self.early // 10)) + 1)
+        """The steps that are recorded: evenly up to `early`, then 100 more at growing distances.
+
+        Up to `early` they are at most ten steps apart, or fifty where that would be too many to keep.
+        """
+        apart = 10 if self.early <= 100_000 else 50
+        early = np.linspace(0, self.early, max(400, -(-self.early // apart)) + 1)
         late = np.geomspace(self.early, self.steps, 101) if self.steps > self.early else []
         return np.unique(np.r_[early, late].astype(int))
 
@@ -202,8 +206,21 @@ def _norms_panel(run: Completions, task: int, label: str, title: str) -> fig.Pan
     # The axis ends a little after the last change: once a run has ended, its last values are held.
     changed = np.flatnonzero(np.abs(np.diff(norms, axis=0)).max(axis=1) > 0)
     end = min(len(norms), int(1.2 * changed.max(initial=0)) + 3)
-    marks = tuple(fig.measured(run.steps[:end], norms[:end, r], "", r) for r in range(min(6, norms.shape[1])))
+    shown = turns(norms[:end, :6])
+    marks = tuple(fig.measured(run.steps[shown], norms[shown, r], "", r) for r in range(min(6, norms.shape[1])))
     return fig.Panel(marks, "step", label, title)
+
+
+def turns(curves: np.ndarray, least: float = 0.005) -> np.ndarray:
+    """Which records a drawing needs: those at which a curve has moved by so much of the largest value since the last.
+
+    With each goes the record before it, so that a long rest and a quick rise are joined where the rise begins.
+    """
+    kept, least = [0], least * np.abs(curves).max(initial=0)
+    for k in range(1, len(curves)):
+        if np.abs(curves[k] - curves[kept[-1]]).max() > least:
+            kept += [k - 1, k]
+    return np.unique([*kept, len(curves) - 1])
 
 
 def _recovery_panel(run: Completions, tasks: Tasks) -> fig.Panel:
