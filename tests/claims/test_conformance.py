@@ -50,6 +50,13 @@ def test_stored_evidence_is_of_a_commit_and_of_todays_settings(id):
             assert stands(stored, CLAIMS[id]), f"{path.name} was run with other settings: run it again"
 
 
+def test_evidence_keeps_the_repository_small():
+    drawn = [path.name.rsplit(".", 2)[0] for path in RESULTS.glob("*.json") if store.load(path).figure is not None]
+    twice = sorted({name for name in drawn if drawn.count(name) > 1})
+    assert not twice, f"one seed's figure is enough: run further seeds with --numbers-only ({', '.join(twice)})"
+    assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 20e6
+
+
 @pytest.mark.parametrize("id", LONGEST_FIRST)
 def test_claim_runs_and_says_what_it_found(id):
     result = reproduce(CLAIMS[id], "quick", seed=0)

@@ -137,6 +137,16 @@ def test_two_campaigns_share_a_machine_by_what_claims_say_of_it(tmp_path):
     assert len(unattended.missing(tmp_path, ids, seeds=[0])) == 2
 
 
+def test_further_seeds_may_be_stored_without_any_figure(tmp_path):
+    figures = {
+        numbers_only: [
+            item.job.with_figure for item in unattended.missing(tmp_path, ["hu-k"], numbers_only=numbers_only)
+        ]
+        for numbers_only in (False, True)
+    }
+    assert figures == {False: [True, False, False], True: [False, False, False]}
+
+
 def test_several_claims_run_at_a_time_on_cores_alone(tmp_path):
     told = on_a_bare_host(
         "cohen-c1", "--size", "quick", "--seeds", "5-6", "--out", str(tmp_path), "--on", "cpu", "--jobs", "2"

@@ -33,6 +33,7 @@ def missing(
     size: "Size" = "full",
     seeds: Sequence[int] = (0, 1, 2),
     on: Literal["gpu", "cpu"] | None = None,
+    numbers_only: bool = False,
 ) -> list[agenda.Item]:
     """What a folder lacks of some claims (of all, without ids), the most disputed first.
 
@@ -42,13 +43,14 @@ def missing(
         size: At which size.
         seeds: Which seeds; the figure is kept of the first.
         on: Only claims that are meant for a GPU, or only the others.
+        numbers_only: Keep no figure, where one of another seed is there already.
     """
     from lineament.claims import all_claims, find
 
     claims = [find(id) for id in ids] or list(all_claims().values())
     claims = [claim for claim in claims if on is None or agenda.for_gpu(claim) == (on == "gpu")]
     wanted = [
-        campaign.Job(claim, size, seed, out.resolve(), with_figure=seed == seeds[0])
+        campaign.Job(claim, size, seed, out.resolve(), with_figure=seed == seeds[0] and not numbers_only)
         for claim in claims
         for seed in seeds
     ]
@@ -99,12 +101,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--on", choices=("gpu", "cpu"), help="only claims that are meant for a GPU, or only the others"
     )
+    parser.add_argument("--numbers-only", action="store_true", help="keep no figures: those of another seed are there")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="claims at a time (default: 1)")
     parser.add_argument("--plan", action="store_true", help="say what is missing and how long it takes; run nothing")
     asked = parser.parse_args(arguments)
     if asked.on == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"  # the GPU, if there is one, is left to those that need it
-    items = missing(asked.out, asked.ids, asked.size, asked.seeds, asked.on)
+    items = missing(asked.out, asked.ids, asked.size, asked.seeds, asked.on, asked.numbers_only)
     if asked.plan:
         fitting = agenda.within(items, 60 * asked.minutes * asked.jobs)
         print(*map(planned, fitting), sep="\n")
