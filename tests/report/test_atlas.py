@@ -385,6 +385,13 @@ def test_what_the_paper_did_stands_beside_what_was_done(pages):
         ("SGD", "SGD, batches of 50", False, False),
         ("coarsely grid-searched; not stated", "swept: 0.1", False, False),
         ("any linear map", "random maps", False, False),
+        ("x ~ N(0, I) (f(x) is (nearly) even), d = 50", "x ~ N(0, I), d = 50", True, False),
+        ("20,000 to train", "20000 to train, 2000 to test", False, False),
+        ("20,000 to train", "2000 to train", False, True),
+        ("σ = 1e-4", "σ = 0.0001", True, False),
+        ("small mammals: 2500 + 500 images", "small mammals", False, False),
+        ("VGG and st-VGG", "VGG", False, True),
+        ("0.05", entries.NOT_KEPT, False, False),
     ],
 )
 def test_only_what_is_other_than_in_the_paper_is_marked_as_such(paper, here, same, differs):
@@ -400,6 +407,31 @@ def test_a_setting_that_differs_has_a_sign(records):
         ("networks", False, True),
         ("data", True, False),
     ]
+
+
+def test_a_run_that_kept_nothing_of_what_was_done_is_not_said_to_have_done_the_same(records):
+    own = dataclasses.replace(records[0], kind="experiment", protocol={})
+    entry = dataclasses.replace(entries.gather([own], {})[0], paper_setting={"networks": "100"})
+    (row,) = entry.protocol(own)
+    assert (row.here, row.same, row.differs) == ("not recorded", False, False)
+
+
+def test_seeds_that_draw_nothing_are_said_to_count_as_one(records, tmp_path):
+    again = [dataclasses.replace(records[0], seed=seed) for seed in (0, 1)]
+    other = dataclasses.replace(again[1], numbers={**again[1].numbers, "one more": 1.0})
+    assert pooled(again).alike
+    assert not pooled([again[0], other]).alike
+    assert not pooled(again[:1]).alike
+    for name, runs in (("same", again), ("other", [again[0], other])):
+        atlas.write(tmp_path / name, runs, registry.all_claims())
+        text = Page(tmp_path / name / f"{again[0].id}.html").text
+        assert ("nothing is drawn at random" in text) == (name == "same")
+
+
+def test_a_number_in_the_place_of_a_picture_is_no_other_experiment(records):
+    own = dataclasses.replace(records[0], kind="experiment", protocol={"measure": "epochs to 90 %"})
+    entry = dataclasses.replace(entries.gather([own], {})[0], paper_setting={"measure": "learning curves"})
+    assert not entry.protocol(own)[0].differs
 
 
 def test_a_reason_is_read_once_in_a_table_of_checks(records):

@@ -96,7 +96,10 @@ PaperOption = Annotated[
     str | None,
     typer.Option("--paper", metavar="KEY", help="Only the claims of this paper.", autocompletion=completion.papers),
 ]
-SizeOption = Annotated[Size, typer.Option(help="Seconds on two cores, or the paper's own size.")]
+SizeOption = Annotated[
+    Size,
+    typer.Option(help="Seconds on two cores, or the paper's size, or near it."),
+]
 SeedOption = Annotated[int, typer.Option(parser=whole(0), metavar="S", help="The seed of every random draw.")]
 SeedsOption = Annotated[
     Seeds | None,

@@ -58,6 +58,12 @@ class Pooled:
         return all(run.table for run in self.runs)
 
     @property
+    def alike(self) -> bool:
+        """Whether several seeds found the same to the last digit: nothing was drawn at random, and all count as one."""
+        found = [(dict(run.numbers), [check.value for check in (*run.checks, *run.printed)]) for run in self.runs]
+        return len(found) > 1 and all(one == found[0] for one in found[1:])
+
+    @property
     def shown(self) -> Stored:
         """The run to show in full: one that has the common verdict and a figure, the newest of these."""
         common = [run for run in self.runs if run.verdict == self.verdict] or list(self.runs)

@@ -47,7 +47,7 @@ def reproduce(claim: Claim | str, size: Size = "quick", seed: int = 0) -> Result
 
     Args:
         claim: The claim, its id, or its place in the paper.
-        size: "quick" for seconds on two cores, "full" for the paper's own size.
+        size: "quick" for seconds on two cores, "full" for the paper's own size, or as near to it as it gets.
         seed: The seed of every random draw.
     """
     import jax

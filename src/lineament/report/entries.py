@@ -45,6 +45,9 @@ MEASURED = (
 
 OPEN = re.compile(r"\bnot (stated|printed|in the notes)|^any\b|^–$")
 ASIDE = re.compile(r"\s*\([^()]*\)")
+NUMBER = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+\.\d+(?:e[-−]?\d+)?|\d+e[-−]?\d+")
+NOT_KEPT = "not recorded"
+"""What is said of every setting where evidence of an earlier form did not keep what was done."""
 
 
 class Row(NamedTuple):
@@ -65,13 +68,22 @@ class Row(NamedTuple):
     @property
     def same(self) -> bool:
         """Whether the same was done; what stands in brackets says where the paper has it."""
-        return ASIDE.sub("", self.paper) == ASIDE.sub("", self.here)
+        return _plain(self.paper) == _plain(self.here)
 
     @property
     def differs(self) -> bool:
-        """Whether something else was done: neither the same, nor the same told in more detail, nor what was left open."""
-        closed = not self.allowed and OPEN.search(self.paper) is None
-        return closed and not self.here.startswith(ASIDE.sub("", self.paper))
+        """Whether something else was done: neither the same, nor the same told in more detail or less, nor left open."""
+        paper, here = _plain(self.paper), _plain(self.here)
+        closed = not self.allowed and OPEN.search(self.paper) is None and self.here != NOT_KEPT
+        less = paper.startswith(tuple(here + sign for sign in ",:;"))
+        return closed and not here.startswith(paper) and not less
+
+
+def _plain(text: str) -> str:
+    """A setting without what stands in brackets, with its numbers in one spelling."""
+    while (shorter := ASIDE.sub("", text)) != text:
+        text = shorter
+    return NUMBER.sub(lambda found: f"{float(found[0].replace(',', '').replace('−', '-')):g}", text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,17 +139,18 @@ class Entry:
         return next((figure for figure in reversed(figures) if figure is not None), None)
 
     def protocol(self, run: Stored) -> list[Row]:
-        """What the paper did beside what was done in a run, setting by setting."""
+        """What the paper did beside what was done in a run, setting by setting.
+
+        A run that keeps what was done leaves out what it did as the paper. One that keeps nothing of it says nothing.
+        """
         names = dict.fromkeys((*self.paper_setting, *run.protocol))
-        return [
-            Row(
-                name,
-                paper := self.paper_setting.get(name, "not stated"),
-                run.protocol.get(name, paper),
-                allowed=self.kind == "theorem",
-            )
-            for name in names
-        ]
+        rows = []
+        for name in names:
+            paper = self.paper_setting.get(name, "not stated")
+            here = run.protocol.get(name, paper) if run.protocol else NOT_KEPT
+            # What a paper shows as a picture is read off as a number here: that is no other experiment.
+            rows.append(Row(name, paper, here, allowed=self.kind == "theorem" or name == "measure"))
+        return rows
 
 
 def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Iterable[Failure] = ()) -> list[Entry]:

@@ -4,10 +4,10 @@ from ..claim import Claim
 
 _COMPLETION = {
     "data": "completion of a random 100×100 matrix of rank 5 with mean square 1 (Arora et al. 2019b)",
-    "optimiser": "gradient descent; in the authors' code the gradient divided by a running mean of its norm",
+    "optimiser": "gradient descent, the gradient divided by a running mean of its norm (in the authors' code)",
 }
 _TENSORS = {
-    "optimiser": "gradient descent; in the authors' code the gradient divided by a running mean of its norm",
+    "optimiser": "gradient descent, the gradient divided by a running mean of its norm (in the authors' code)",
     "step size": "0.01 in the authors' code",
     "start": "Gaussian, near zero (0.005 in the authors' code)",
 }

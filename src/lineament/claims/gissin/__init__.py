@@ -26,15 +26,15 @@ CLAIMS = (
             "Stopping early then means a simpler model, not just a worse fit."
         ),
         paper_setting={
-            "(a) matrix sensing": "depth 4, 50 × 50, rank 4, σ0 = 1e-4; m = 1000 and step 0.001 in the authors' script",
-            "(b) quadratic network": "rank 4; a bias, d = 20, n = 100, σ0 = 1e-4 and step 0.001 in the authors' script",
+            "(a) matrix sensing": "depth 4, 50 × 50, m = 1000 (script), rank 4, σ0 = 1e-4, step 0.001 (script)",
+            "(b) quadratic network": "with a bias, d = 20, n = 100, σ0 = 1e-4, step 0.001 (script); rank 4",
             "(c) diagonal network": (
-                "depth 3, d = 100, n = 200; exponential loss, σ0 = 0.01 and step 0.01 in the authors' script"
+                "depth 3, d = 100, n = 200, exponential loss, σ0 = 0.01, step 0.01 (loss and both of the script)"
             ),
             "(d) convolutional network": (
-                "depth 3, d = 100, n = 200; exponential loss, σ0 = 0.01 and step 0.001 in the authors' script"
+                "depth 3, d = 100, n = 200, exponential loss, σ0 = 0.01, step 0.001 (loss and both of the script)"
             ),
-            "repeats": "one of each drawn",
+            "repeats": "one of each drawn; how many were run is not stated",
             "measure": "five largest values of the induced model",
         },
         kind="experiment",
@@ -430,7 +430,7 @@ CLAIMS = (
         paper_setting={
             "data": "200 Gaussian examples, d = 100",
             "target": "4 non-zero weights (∝ 8, 4, 2, 1 in the authors' script)",
-            "network": "diagonal, σ = w₊^N − w₋^N, depths 1 to 5",
+            "network": "diagonal, σ = w₊^N − w₋^N, depths 1, 2, 3, 4, 5",
             "start": "equal weights, several scales, not stated",
             "loss": "exponential",
             "optimiser": (

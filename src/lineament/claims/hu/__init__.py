@@ -360,7 +360,7 @@ CLAIMS = (
     Claim(
         "hu-f3",
         place="Section 4.2, Figure 3",
-        title="Deep networks on real images begin as a linear model, and leave it later",
+        title="On images of one norm deep networks begin as a linear model, and leave it later",
         statement=(
             r"\frac{\mathbb{E}_x|f_t(x)-f_t^{\mathrm{lin}}(x)|^2}{\mathbb{E}_x|f_t^{\mathrm{lin}}(x)|^2}\ "
             r"\mathrm{small\ early,\ growing\ later},\qquad \Theta\approx\kappa\,XX^\top/d"
@@ -376,8 +376,8 @@ CLAIMS = (
             "afterwards."
         ),
         meaning=(
-            "Deep networks on real images, too, begin as a linear model of the pixels; what they learn beyond it "
-            "comes later."
+            "Deep networks on real images, too, begin as a linear model of the pixels, if every image is scaled to one "
+            "norm: less closely if images are only centred, and not on raw pixels. What they learn beyond it comes later."
         ),
         paper_setting={
             "data": "cats and horses of CIFAR-10, averaged to 8 × 8 × 3 pixels; preparation not stated",
@@ -396,7 +396,7 @@ CLAIMS = (
     Claim(
         "hu-more",
         place="Appendix A",
-        title="At full size too, images are first learnt as by a linear model",
+        title="At full size, too, images of one norm are first learnt as by a linear model",
         statement=(
             r"\frac{\mathbb{E}_x|f_t(x)-f_t^{\mathrm{lin}}(x)|^2}{\mathbb{E}_x|f_t^{\mathrm{lin}}(x)|^2}\ "
             r"\mathrm{small\ early:\ MNIST}\ 28\times28,\ \mathrm{CIFAR\ 10}\ 32\times32\times3"
@@ -408,7 +408,7 @@ CLAIMS = (
             r"relative mean "
             "square of their difference on test images is small early in training and grows later."
         ),
-        meaning="The linear beginning is no artefact of tiny images.",
+        meaning="The linear beginning is no artefact of tiny images. Every image has one norm here, as in Figure 3.",
         paper_setting={
             "data": "full-size CIFAR-10 and MNIST; classes and preparation not stated in the main text",
             "examples": "not stated in the main text; 10,000 and 2,000 in Figure 3",
