@@ -1,7 +1,7 @@
 """What is made of a network at its start, and shown of a forecast: each number by its definition."""
 
+import sys
 from html.parser import HTMLParser
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,10 +10,10 @@ from two_layers import TwoLayers
 
 import lineament as la
 from lineament.linearisation import Band, Curves, Linearised, Renewed, in_jax, losses, path, renewed, solution
+from lineament.linearisation.make import make, targets_of
 from lineament.linearisation.shown import Shown
 
-make = import_module("lineament.linearisation.make")  # the package has functions of these names
-linearise = import_module("lineament.linearisation.linearise")
+MODULE = sys.modules[targets_of.__module__]  # the package has a function of this name
 
 RNG = np.random.default_rng(3)
 X, Z = RNG.normal(size=(4, 2)), RNG.normal(size=(3, 2))
@@ -26,7 +26,7 @@ ASKED = {
 
 
 def made(y=Y, Z=Z, y_test=W, net=None, **asked):
-    return make.make(net or TwoLayers.drawn(0), X, y, Z, y_test, **ASKED | asked)
+    return make(net or TwoLayers.drawn(0), X, y, Z, y_test, **ASKED | asked)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -53,18 +53,18 @@ def test_the_step_is_a_tenth_of_the_largest_at_the_same_pace(mu, rho, decay):
 
 
 def test_outputs_share_a_kernel_beyond_six_thousand_rows(monkeypatch):
-    assert make.MOST_ROWS == 6000
-    monkeypatch.setattr(make, "MOST_ROWS", 8)
+    assert MODULE.MOST_ROWS == 6000
+    monkeypatch.setattr(MODULE, "MOST_ROWS", 8)
     assert made().kernel == "all"
     assert len(made().solution.given.kernel) == 8
-    monkeypatch.setattr(make, "MOST_ROWS", 7)
+    monkeypatch.setattr(MODULE, "MOST_ROWS", 7)
     assert made().kernel == "mean"
     assert made(kernel="all").kernel == "all"
     shared = made().solution.given.kernel
     np.testing.assert_allclose(shared, TwoLayers.drawn(0).kernel(X, None, "mean"))
     one = made(Y[:, 0], y_test=W[:, 0], net=TwoLayers.drawn(0, outputs=1))
     assert (one.kernel, one.solution.given.kernel.shape) == ("all", (4, 4))
-    monkeypatch.setattr(make, "MOST_ROWS", 3)
+    monkeypatch.setattr(MODULE, "MOST_ROWS", 3)
     assert made(Y[:, 0], y_test=W[:, 0], net=TwoLayers.drawn(0, outputs=1)).kernel == "all"
     assert "share the mean" in made().notices[0]
 
@@ -110,15 +110,15 @@ def test_targets_at_their_edges():
         ([[0.0, 1.0], [1.0, 0.0]], True), ([[1.0, 1.0], [0.0, 0.0]], False), ([[2.0, -1.0], [1.0, 0.0]], False),
         ([[0.0, 1.0], [2.0, -1.0]], False), ([[0.0, 1.0], [0.0, 0.0]], False),
     ):  # fmt: skip
-        assert make.targets_of("y", table, 2, 2, "square")[1] is classes
+        assert targets_of("y", table, 2, 2, "square")[1] is classes
     near = np.array([[0.5, 0.5 + 9e-7], [1.0, 0.0]])
-    np.testing.assert_array_equal(make.targets_of("y", near, 2, 2, "cross-entropy")[0], near)
+    np.testing.assert_array_equal(targets_of("y", near, 2, 2, "cross-entropy")[0], near)
     for off in (1.005e-6, -1.005e-6, 0.1, -0.1):
         with pytest.raises(ValueError, match="shares of classes that sum to 1"):
-            make.targets_of("y", [[0.5, 0.5 + off], [1.0, 0.0]], 2, 2, "cross-entropy")
+            targets_of("y", [[0.5, 0.5 + off], [1.0, 0.0]], 2, 2, "cross-entropy")
     with pytest.raises(ValueError, match="y must have a column for each of the network's 3 output"):
-        make.targets_of("y", [[0.5, 0.5]], 1, 3, "square")
-    three, _ = make.targets_of("y", [[0.1, 0.2, 0.7], [1.0, 0.0, 0.0]], 2, 3, "cross-entropy")
+        targets_of("y", [[0.5, 0.5]], 1, 3, "square")
+    three, _ = targets_of("y", [[0.1, 0.2, 0.7], [1.0, 0.0, 0.0]], 2, 3, "cross-entropy")
     assert three.shape == (2, 3)
 
 
