@@ -229,6 +229,45 @@ def test_errors_are_measured_on_rows_that_nothing_was_learnt_from(monkeypatch):
         assert beside
 
 
+def test_forecasts_of_every_split_are_put_in_shares_of_the_whole_variance(monkeypatch):
+    """A curve is in shares of the variance of its own rows; what is measured, in shares of that of all."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(203, 2)), rng.normal(size=(203, 2)) * [3.0, 4.0]
+    asked, measured = [], []
+
+    def curve(rows, targets, *, kernel, ridge, seed):
+        asked.append((rows, targets, kernel, ridge, seed))
+        return SimpleNamespace(steps=[(0,) * 6, (2, 0.5, 0.4, 0.6, 0.7, 0.8), (4, 0.3, 0.2, 0.25, 0.1, 0.9)])
+
+    def errors(rows, targets, order, used, learner, rng):
+        measured.append((rows, targets, order, used, learner, rng.random()))
+        return [0.5 + 0.1 * len(measured), 0.3]
+
+    monkeypatch.setattr(scoreboard_curves, "learning_curve", curve)
+    monkeypatch.setattr(scoreboard_curves, "_measured", errors)
+    found = scoreboard_curves.score(tables.arrays(X, y), "linear", "none")
+    whole = y.var(axis=0).sum()
+    np.testing.assert_allclose(found.measured, [0.8, 0.3])  # the mean of 0.6, 0.7, 0.8, 0.9 and 1
+    assert (found.used, len(asked), len(measured)) == (40, 5, 5)
+    for seed, ((rows, targets, *settings), (all_rows, all_targets, order, used, learner, drawn)) in enumerate(
+        zip(asked, measured, strict=True)
+    ):
+        assert settings == ["linear", "none", seed]
+        np.testing.assert_array_equal(order, np.random.default_rng(seed).permutation(203))
+        np.testing.assert_array_equal(rows, all_rows[order[:40]])
+        np.testing.assert_array_equal(targets, all_targets[order[:40]])
+        assert (used, drawn) == (40, np.random.default_rng([seed, 1]).random())
+        assert learner is regression.learner_of("linear", "none")
+        unit = targets.var(axis=0).sum()
+        for part, values in ((found.forecast, (0.5, 0.3)), (found.theory, (0.7, 0.1)), (found.power_law, (0.8, 0.9))):
+            np.testing.assert_allclose(part[seed], np.array(values) * unit)
+        band = np.array([[0.4, 0.2], [0.6, 0.25]]) * unit
+        np.testing.assert_array_equal(found.held[seed], (band[0] <= found.measured) & (found.measured <= band[1]))
+    np.testing.assert_allclose(measured[0][1].var(axis=0) * whole, y.var(axis=0))
+    exact = scoreboard_curves.score(tables.arrays(X[:200], y[:200, 0]), "gaussian")
+    assert (exact.used, asked[-1][2:]) == (40, ("gaussian", "tuned", 4))
+
+
 def test_short_tables_have_no_curve():
     X = np.random.default_rng(0).normal(size=(199, 2))
     found = scoreboard.curve(tables.arrays(X, X[:, 0]), "linear")
