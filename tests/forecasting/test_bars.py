@@ -16,6 +16,7 @@ from lineament.forecasting import (
     paths,
     power_law,
     premises,
+    regression,
     rows,
     scoreboard,
     scoreboard_curves,
@@ -72,6 +73,7 @@ def test_what_a_forecast_spans_and_what_is_looked_at():
     assert (MOST_STEPS, WIDEST, FASTEST) == (1_000_000_000_000, 100, 1_000_000)
     assert (network.MOMENTUM, network.HIDDEN, network.TEST_SHARE, network.MOST_WIDTH) == (0.9, 2, 0.25, 100_000)
     assert (linear_network.MOST_STEPS, rows.MOST_ROWS, held_out.FOLDS) == (1_000_000, 10_000, 10)
+    assert (held_out.TIMES, held_out.FEWEST, paths.HEAVY, paths.FINE) == (100, 100, 0.001, 0.02)
     assert (moments.KEPT, moments.MOST_CLASSES, moments.FEW_VALUES, moments.SQUARED) == (2048, 1000, 20, 1e150)
     assert (words.SHOWN, network_words.LATE, components.NAMED) == (12, 10, 3)
     assert MOST_ROWS == {"linear": 2048, "gaussian": 1000, "relu": 1000}
@@ -79,5 +81,11 @@ def test_what_a_forecast_spans_and_what_is_looked_at():
     assert (TRIALS, HALVES, REPEATS) == (8, 20, 6)
     assert (AHEAD, POINTS, ENDLESS) == (8, 60, 1000)
     assert (curve_estimate.SPARE, curve_estimate.LEARNT) == (0.3, 0.1)
+    for grid, least, most, number in (
+        (regression.RIDGES, 1e-4, 1e5, 61), (curve_estimate.SMALLER, 1e-8, 8e-5, 27),
+        (curve_estimate.BEYOND, 1e-6, 0.95, 80),
+    ):  # fmt: skip
+        np.testing.assert_allclose(np.log(grid), np.linspace(np.log(least), np.log(most), number), atol=1e-12)
+    np.testing.assert_array_equal(regression.LEAST_SQUARES.ridges, [0.0])
     np.testing.assert_array_equal(SHARES, [0.125, 0.18, 0.25, 0.35, 0.5, 0.7, 0.85])
     np.testing.assert_allclose(power_law.EXPONENTS, [0.05, *np.arange(1, 21) / 10])
