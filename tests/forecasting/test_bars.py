@@ -1,6 +1,10 @@
 """Bars as they were chosen before anything was measured: none is moved to turn a verdict green."""
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 
 from lineament.forecasting import (
     compare,
@@ -23,7 +27,18 @@ from lineament.forecasting import (
     stopping,
     words,
 )
-from lineament.forecasting.forecast import CAREFUL, DEEPEST, ENOUGH, FASTEST, LONGEST, MOST_STEPS, WIDEST
+from lineament.forecasting.forecast import (
+    CAREFUL,
+    DEEPEST,
+    ENOUGH,
+    FASTEST,
+    LONGEST,
+    MOST_STEPS,
+    WIDEST,
+    _refuse_start,
+    _refuse_step_size,
+    _settings,
+)
 from lineament.forecasting.learning_curve import (
     AHEAD,
     ALL_ROWS,
@@ -89,3 +104,39 @@ def test_what_a_forecast_spans_and_what_is_looked_at():
     np.testing.assert_array_equal(regression.LEAST_SQUARES.ridges, [0.0])
     np.testing.assert_array_equal(SHARES, [0.125, 0.18, 0.25, 0.35, 0.5, 0.7, 0.85])
     np.testing.assert_allclose(power_law.EXPONENTS, [0.05, *np.arange(1, 21) / 10])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What may be asked for
+
+
+def asking(step_size=None, start_scale=1.0, depth=2):
+    return _settings(depth, start_scale, step_size, None, 0)
+
+
+def test_step_sizes_from_a_billion_steps_to_a_million_times_the_largest_stable():
+    """With a recommended step of 0.02, a billionth of 2; with a largest one of 0.5, half a million."""
+    for step_size in (None, 2.1e-9, 0.5, 499_999.0):
+        assert _refuse_step_size(asking(step_size), 0.5, 0.02) is None
+    for step_size in (1.9e-9, 500_001.0):
+        with pytest.raises(ValueError, match=r"between 2e-09 and 5e\+05 for this table; got .* Recommended: 0\.02"):
+            _refuse_step_size(asking(step_size), 0.5, 0.02)
+    for largest, recommended in ((0.0, 0.1), (math.inf, 0.1), (1.0, 0.0), (1.0, math.inf), (math.nan, 0.1)):
+        with pytest.raises(ValueError, match="depth must leave a step size that float64 can hold; got depth 3"):
+            _refuse_step_size(asking(depth=3), largest, recommended)
+
+
+def test_starts_up_to_a_hundred_times_the_target():
+    task = SimpleNamespace(target=np.diag([3.0, 0.5]))
+    assert _refuse_start(asking(start_scale=300.0), task) is None
+    with pytest.raises(ValueError, match="start_scale must be at most 300 for this table; got 301"):
+        _refuse_start(asking(start_scale=301.0), task)
+
+
+def test_settings_reach_to_their_ends():
+    assert _settings(1, 1e-300, 1e-300, 1, 0) == (1, 1e-300, 1e-300, 1, 0)
+    assert _settings(100, 1.0, None, 10**12, 7) == (100, 1.0, None, 10**12, 7)
+    for wrong in ((0, 1.0, None, 1, 0), (101, 1.0, None, 1, 0), (1, 0.0, None, 1, 0), (1, 1.0, 0.0, 1, 0),
+                  (1, 1.0, None, 0, 0), (1, 1.0, None, 10**12 + 1, 0), (1, 1.0, None, None, -1)):  # fmt: skip
+        with pytest.raises(ValueError, match="must be a"):
+            _settings(*wrong)
