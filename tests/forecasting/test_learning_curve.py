@@ -49,15 +49,15 @@ def test_errors_of_rows_left_out_are_those_of_refits(kernel, p):
 def test_the_test_error_is_that_of_the_best_penalty(kernel):
     X, y = drawn(30, 4, 0.2, 0)
     new, labels = drawn(50, 4, 0.2, 1)
-    Y, L = y[:, None], labels[:, None]
+    Y, L = np.c_[y, 3 + y**2], np.c_[labels, 3 + labels**2]
     basis = regression.decompose(X, kernel)
     ridges = regression.RIDGES * basis.unit
     best = ridges[np.argmin(regression.leave_one_out(basis, Y, ridges).error.mean(1))]
     Z, N = (X - X.mean(0)) / X.std(0), (new - X.mean(0)) / X.std(0)
     gram = kernel or (lambda A, B: A @ B.T)
     system = np.block([[gram(Z, Z) + best * np.eye(30), np.ones((30, 1))], [np.ones((1, 30)), 0]])
-    solved = np.linalg.solve(system, np.vstack([Y, [[0.0]]]))
-    naive = np.mean((gram(N, Z) @ solved[:-1] + solved[-1] - L) ** 2)
+    solved = np.linalg.solve(system, np.vstack([Y, [[0.0, 0.0]]]))
+    naive = np.mean(np.sum((gram(N, Z) @ solved[:-1] + solved[-1] - L) ** 2, axis=1))
     assert regression.test_error(X, Y, new, L, regression.Learner(kernel)) == pytest.approx(naive, rel=1e-7)
 
 
