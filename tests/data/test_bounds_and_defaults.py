@@ -584,6 +584,22 @@ def test_targets_of_bundled_tables_and_whether_they_are_classes():
     assert found["linnerud"].targets == ("Weight", "Waist", "Pulse")
 
 
+def test_a_frame_of_features_beside_its_targets():
+    X = pd.DataFrame({"n": [1.0, 2.0, 3.0], "w": ["a", "b", "a"]})
+    found = tables.joined(X, np.arange(3.0), "both")
+    assert (found.name, found.features, found.targets) == ("both", ("n", "w=a", "w=b"), ("y",))
+    ((rows, y),) = found.chunks()
+    np.testing.assert_array_equal(rows, [[1, 1, 0], [2, 0, 1], [3, 1, 0]])
+    np.testing.assert_array_equal(y, [0, 1, 2])
+    assert tables.joined(np.ones((3, 2)), np.arange(3.0)).features == ("x0", "x1")
+    with pytest.raises(ValueError, match="example 2"):
+        tables.joined(pd.DataFrame({"n": ["1", "x"]}), np.arange(2.0))
+
+
+def test_downloads_go_to_the_users_cache():
+    assert catalogue.cache_folder().parts[-2:] == ("lineament", "data")
+
+
 def test_only_archives_are_looked_through_for_bombs(tmp_path, monkeypatch):
     looked = []
     monkeypatch.setattr(archives, "refuse_bomb", lambda path: looked.append(path.suffix))

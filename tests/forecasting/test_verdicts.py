@@ -135,6 +135,54 @@ def test_numbers_are_judged_after_the_last_step(loss, test, verdict):
     assert "departed at 70; in the error bar 75 % of the steps" in found.told
 
 
+def test_what_the_tangent_of_the_start_would_have_said(monkeypatch):
+    """Beside a forecast that renews its tangents: how far the first alone would have been off, in either direction."""
+
+    class Renews:
+        at, steps = np.array([0, 1]), 1
+        path = SimpleNamespace(kernels=4)
+        linear_until = 12.4
+        tangent = SimpleNamespace(curves=SimpleNamespace(loss=np.array([1.0, 0.5]), test_loss=np.array([1.0, 2.0])))
+
+    monkeypatch.setattr(scoreboard, "Renewed", Renews)
+    run = SimpleNamespace(
+        run={"loss": np.array([1.0, 0.6]), "test_loss": np.array([1.0, 1.5])},
+        forecast=SimpleNamespace(linearised=Renews()),
+    )
+    assert scoreboard._alone(run) == (
+        "; 4 tangents, with that of the start alone 25.0 % and 20.0 % off, and a tenth off at step 12"
+    )
+    assert scoreboard._alone(SimpleNamespace(forecast=SimpleNamespace(linearised=linearised()))) == ""
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_ordinary_networks_are_given_numbers_of_deviation_one(monkeypatch, classes):
+    asked = []
+    made = SimpleNamespace(rows=SimpleNamespace(classes=classes))
+    monkeypatch.setattr(scoreboard, "forecast_network_table", lambda *given, **how: asked.append((given, how)) or made)
+    monkeypatch.setattr(scoreboard, "train_network", lambda made: "a run")
+    monkeypatch.setattr(scoreboard, "_classes", lambda run: ("classes", run))
+    monkeypatch.setattr(scoreboard, "_numbers", lambda run, bar: ("numbers", run, bar))
+    table = SimpleNamespace(classes=classes)
+    found = scoreboard.ordinary(table, 1024, start="torch")
+    assert found == (("classes", "a run") if classes else ("numbers", "a run", 0.05))
+    settings = {"width": 1024, "scale_target": not classes, "seed": 20261118, "most_rows": 400, "start": "torch"}
+    assert asked == [((table,), settings)]
+
+
+def test_any_start_is_judged_by_the_larger_gap_of_two_losses(monkeypatch):
+    asked = []
+    curves = SimpleNamespace(loss=np.array([1.0, 0.5]), test_loss=np.array([2.0, 1.0]))
+    made = SimpleNamespace(linearised=SimpleNamespace(curves=curves))
+    run = SimpleNamespace(verdict="holds", run={"loss": np.array([1.0, 0.51]), "test_loss": np.array([2.0, 0.9])})
+    monkeypatch.setattr(scoreboard, "forecast_network_table", lambda *given, **how: asked.append((given, how)) or made)
+    monkeypatch.setattr(scoreboard, "train_network", lambda made: run)
+    found = scoreboard.any_start("table", 3, "he")
+    assert found == ("holds", pytest.approx(0.1), "losses within 10 % at all steps")
+    settings = {"network": "linear", "depth": 3, "width": 64, "start": "he", "seed": 20261118, "most_rows": 400}
+    assert asked == [(("table",), settings)]
+
+
 @pytest.mark.parametrize(
     ("off", "agreement", "verdict"),
     [
@@ -290,6 +338,14 @@ def learning_curve(errors=(0.5, 0.4, 0.3), **change):
         "a", "linear", "tuned", 50, 50, 0.8, 0.7, one, one, one, one, one, one, one, one, steps, 0.2, trials
     )
     return replace(made, **change)
+
+
+def test_a_notebook_shows_the_sentences_of_a_curve_and_its_table():
+    said = learning_curve(name="<a>")._repr_html_()
+    assert said.startswith("<p>Double the rows (50 → 100)")
+    assert said.count("<p>") == 3
+    assert "<th>0</th>" not in said, "rows have no names"
+    assert said.count("<tr") == 1 + len(learning_curve().to_frame())
 
 
 def test_more_rows_help_from_a_fiftieth_on():
