@@ -252,6 +252,14 @@ def test_modes_that_serve_a_step_serve_those_before(monkeypatch):
         del counted[decompositions:]
 
 
+def test_a_solution_without_weight_decay():
+    given = made(ridge=2.0).solution
+    plain = solution.Solution(given.given, "square", given.start, given.start_test, 0.1, 0.5, 2.0)
+    assert plain.optimiser == (0.1, 0.5, 0.5)
+    assert plain.outputs(np.array([3.0]))[0].shape == (1, 4, 2)
+    assert "_kept" not in repr(plain)
+
+
 @pytest.mark.parametrize("loss", ["square", "cross-entropy"])
 @pytest.mark.parametrize("decay", [0.0, 0.2])
 def test_a_batch_of_all_is_no_batch(loss, decay):
