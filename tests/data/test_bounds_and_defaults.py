@@ -584,6 +584,17 @@ def test_targets_of_bundled_tables_and_whether_they_are_classes():
     assert found["linnerud"].targets == ("Weight", "Waist", "Pulse")
 
 
+def test_some_columns_of_a_bundled_table():
+    whole, some = tables.read("iris"), tables.read("iris", use=["3", "0"])
+    assert some.features == ("petal width (cm)", "sepal length (cm)")
+    assert tables.read("iris", use=["3", "0"], drop=["0"]).features == ("petal width (cm)",)
+    (rows, y), (all_rows, all_y) = (next(iter(table.chunks())) for table in (some, whole))
+    np.testing.assert_array_equal(rows, all_rows[:, [3, 0]])
+    np.testing.assert_array_equal(y, all_y)
+    with pytest.raises(ValueError, match="must keep at least one feature column; all were left out"):
+        tables.read("iris", use=["0"], drop=["0"])
+
+
 def test_a_frame_of_features_beside_its_targets():
     X = pd.DataFrame({"n": [1.0, 2.0, 3.0], "w": ["a", "b", "a"]})
     found = tables.joined(X, np.arange(3.0), "both")

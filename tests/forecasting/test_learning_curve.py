@@ -226,6 +226,7 @@ def test_forecasts_are_weighed_by_their_misses_in_the_trials():
 def test_a_wider_level_is_a_wider_band_and_the_same_forecast():
     X, y = drawn(80, 5, 0.5, 7)
     narrow, wide = la.learning_curve(X, y, level=0.5), la.learning_curve(X, y, level=0.95)
+    assert la.learning_curve(X, y).level == 0.8
     assert np.array_equal(narrow.error, wide.error)
     assert np.all(wide.high > narrow.high)
     assert np.all(wide.low < narrow.low)
