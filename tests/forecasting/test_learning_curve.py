@@ -61,6 +61,12 @@ def test_the_test_error_is_that_of_the_best_penalty(kernel):
     assert regression.test_error(X, Y, new, L, regression.Learner(kernel)) == pytest.approx(naive, rel=1e-7)
 
 
+def test_two_penalties_are_enough_to_choose_from():
+    assert regression.Learner(None, np.array([1.0, 2.0])).tuned
+    assert not regression.Learner(None, np.array([1.0])).tuned
+    assert not regression.LEAST_SQUARES.tuned
+
+
 def test_without_a_penalty_it_is_least_squares():
     X, y = drawn(30, 4, 0.2, 0)
     new, labels = drawn(50, 4, 0.2, 1)
