@@ -64,6 +64,7 @@ def test_a_value_is_one_number_and_a_truth_is_one_too():
 def test_a_half_open_interval_moves_at_its_end_alone():
     assert Check("a", 0.0, low=0.0).loosened(3).low == 0
     assert Check("a", 0.0, high=0.5).loosened(2) == Check("a", 0.0, high=1.0)
+    assert Check("a", 0.0, low=0.5).loosened(2) == Check("a", 0.0, low=0.25)
     assert Check("a", 0.0).loosened(2) == Check("a", 0.0)
 
 
@@ -94,6 +95,11 @@ def test_reasons_name_what_decided():
     assert reason([GOOD, GOOD, GOOD]) == "a = 0.5 ≤ 1; a = 0.5 ≤ 1"
     assert reason([GOOD], [GOOD, BAD]) == "as printed: b = 2 > bar 1; corrected: a = 0.5 ≤ 1"
     assert reason([at_most("c", 0.0, 1.0, void="too short")]) == "c: too short"
+
+
+def test_one_misprint_is_enough_for_a_correction():
+    assert judge([GOOD], [GOOD, BAD]) is Verdict.CORRECTED
+    assert judge([GOOD], [GOOD, GOOD]) is Verdict.HOLDS
 
 
 def test_a_theorem_fails_by_one_seed_and_an_experiment_does_not():

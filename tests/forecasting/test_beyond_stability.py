@@ -73,6 +73,16 @@ def test_the_flattest_is_the_least_over_scaled_layers(depth):
     assert stability.sharpness(w[None], d, depth) == pytest.approx(hessian_top(balanced, w / np.prod(balanced), d))
 
 
+@pytest.mark.parametrize("depth", [2, 3])
+def test_larger_maps_are_sharper_by_a_power_of_their_length(depth):
+    """By 2 − 2/N, from maps of length one on."""
+    d = np.array([4.0, 1.0, 0.2])
+    for W in (np.array([[0.6, 0.0, 0.8]]), np.array([[0.6, 0.0, 0.8], [0.0, 0.5, 0.0]])):
+        unit, twice = stability.flattest(W, d, depth), stability.flattest(2 * W, d, depth)
+        assert unit < 0.99 * stability.sharpness(W, d, depth)
+        assert twice == pytest.approx(2 ** (2 - 2 / depth) * unit, rel=1e-6)
+
+
 def test_on_whitened_inputs_balanced_layers_are_the_flattest():
     W = np.random.default_rng(0).standard_normal((3, 4))
     for depth in (2, 3):

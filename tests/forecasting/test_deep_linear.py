@@ -1,12 +1,14 @@
 """Linear networks with ordinary starts: the forecast by narrow layers against training of the whole network."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import lineament as la
 from lineament.evidence import Verdict
 from lineament.forecasting import network_train
-from lineament.forecasting.deep_linear import FLOAT32
+from lineament.forecasting.deep_linear import FLOAT32, DeepLinear
 from lineament.forecasting.stability import sharpness, sharpness_of_layers
 from lineament.theory.layers import balanced
 
@@ -86,3 +88,11 @@ def test_the_curvature_of_balanced_layers_is_known_from_their_map():
 def test_a_start_for_linear_networks_alone_is_refused_elsewhere():
     with pytest.raises(ValueError, match="start must be"):
         la.forecast_network(*task(), network="mlp", start="balanced")
+
+
+def test_it_is_safe_until_the_last_step_that_is_finite():
+    at = np.array([0, 1, 4, 9])
+    for loss, step in (([1.0, 1.0, 1.0, 1.0], np.inf), ([1.0, 1.0, np.inf, np.nan], 1), ([np.nan] * 4, 0)):
+        made = SimpleNamespace(at=at, curves=SimpleNamespace(loss=np.array(loss)))
+        found = DeepLinear.safety.func(made)
+        assert (found.step, found.finished, len(found.steps), len(found.test_loss)) == (step, True, 0, 0)

@@ -49,16 +49,22 @@ def test_errors_of_rows_left_out_are_those_of_refits(kernel, p):
 def test_the_test_error_is_that_of_the_best_penalty(kernel):
     X, y = drawn(30, 4, 0.2, 0)
     new, labels = drawn(50, 4, 0.2, 1)
-    Y, L = y[:, None], labels[:, None]
+    Y, L = np.c_[y, 3 + y**2], np.c_[labels, 3 + labels**2]
     basis = regression.decompose(X, kernel)
     ridges = regression.RIDGES * basis.unit
     best = ridges[np.argmin(regression.leave_one_out(basis, Y, ridges).error.mean(1))]
     Z, N = (X - X.mean(0)) / X.std(0), (new - X.mean(0)) / X.std(0)
     gram = kernel or (lambda A, B: A @ B.T)
     system = np.block([[gram(Z, Z) + best * np.eye(30), np.ones((30, 1))], [np.ones((1, 30)), 0]])
-    solved = np.linalg.solve(system, np.vstack([Y, [[0.0]]]))
-    naive = np.mean((gram(N, Z) @ solved[:-1] + solved[-1] - L) ** 2)
+    solved = np.linalg.solve(system, np.vstack([Y, [[0.0, 0.0]]]))
+    naive = np.mean(np.sum((gram(N, Z) @ solved[:-1] + solved[-1] - L) ** 2, axis=1))
     assert regression.test_error(X, Y, new, L, regression.Learner(kernel)) == pytest.approx(naive, rel=1e-7)
+
+
+def test_two_penalties_are_enough_to_choose_from():
+    assert regression.Learner(None, np.array([1.0, 2.0])).tuned
+    assert not regression.Learner(None, np.array([1.0])).tuned
+    assert not regression.LEAST_SQUARES.tuned
 
 
 def test_without_a_penalty_it_is_least_squares():
@@ -226,6 +232,7 @@ def test_forecasts_are_weighed_by_their_misses_in_the_trials():
 def test_a_wider_level_is_a_wider_band_and_the_same_forecast():
     X, y = drawn(80, 5, 0.5, 7)
     narrow, wide = la.learning_curve(X, y, level=0.5), la.learning_curve(X, y, level=0.95)
+    assert la.learning_curve(X, y).level == 0.8
     assert np.array_equal(narrow.error, wide.error)
     assert np.all(wide.high > narrow.high)
     assert np.all(wide.low < narrow.low)

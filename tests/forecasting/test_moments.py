@@ -170,3 +170,90 @@ def test_numbers_that_cannot_be_squared_are_refused_by_name(scale):
     X = np.random.default_rng(0).standard_normal((20, 2)) * scale
     with pytest.raises(ValueError, match="whose squares fit float64; rescale"):
         gather([(X, X[:, 0] / scale)], ["p", "q"], ["y"])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What is taken, and what is refused
+
+RNG = np.random.default_rng(5)
+
+
+def test_rows_that_are_all_kept_are_the_sample():
+    X, y = RNG.normal(size=(30, 2)) * [3.0, 0.5] + 1, RNG.normal(size=(30, 2)) * [2.0, 7.0]
+    y[:, 1] = 4.0
+    found = gather(cut(X, y, [7, 11]), ("a", "b"), ("u", "v"), scale_target=True)
+    np.testing.assert_allclose(found.sample, (X - X.mean(0)) / X.std(0), rtol=1e-9)
+    np.testing.assert_allclose(found.target_scale, [y[:, 0].std(), 1.0])
+    np.testing.assert_allclose(found.sample_targets[:, 0], (y[:, 0] - y[:, 0].mean()) / y[:, 0].std(), rtol=1e-9)
+    np.testing.assert_array_equal(found.sample_targets[:, 1], 0)
+    np.testing.assert_allclose(found.syx[0], ((y[:, 0] - y[:, 0].mean()) @ (X / X.std(0))) / 30 / y[:, 0].std())
+    np.testing.assert_allclose(found.syy, [[1, 0], [0, 0]], atol=1e-12)
+    plain = gather([(X, y)], ("a", "b"), ("u", "v"), standardise=False)
+    np.testing.assert_array_equal(plain.scale, 1)
+    np.testing.assert_array_equal(plain.target_scale, 1)
+    assert (found.outputs, found.few_values, found.classes, found.rows) == (("u", "v"), None, False, 30)
+
+
+def test_the_draw_of_rows_follows_from_the_seed():
+    n = moments.KEPT + 500
+    X = np.arange(float(n))[:, None]
+    first, zero, one = (
+        gather([(X, X[:, 0])], ("x",), ("y",), **seed).sample for seed in ({}, {"seed": 0}, {"seed": 1})
+    )
+    np.testing.assert_array_equal(first, zero)
+    assert not np.array_equal(zero, one)
+
+
+@pytest.mark.parametrize(("values", "few"), [(2, 2), (20, 20), (21, None)])
+def test_few_whole_numbers_might_be_classes(values, few):
+    y = np.arange(42.0) % values
+    assert gather(cut(np.arange(42.0)[:, None], y, [30]), ("x",), ("y",)).few_values == few
+
+
+def test_two_rows_are_enough_and_a_thousand_names():
+    assert gather([(np.array([[1.0], [2.0]]), np.array([3.0, 5.0]))], ("x",), ("y",)).rows == 2
+    n = moments.MOST_CLASSES
+    found = gather([(np.arange(float(n))[:, None], np.array([f"id{i}" for i in range(n)]))], ("x",), ("y",))
+    assert len(found.outputs) == n
+
+
+def test_numbers_up_to_the_largest_that_can_be_squared():
+    edge = np.array([[1e150, 1.0], [-1e150, 2.0]])
+    assert gather([(edge, np.array([1.0, 2.0]))], ("x0", "x1"), ("y",)).rows == 2
+    for X, name in (([[1.0, -1e151], [2.0, 1.0]], "x1"), ([[-1e151, 0.0], [1.0, 1.0]], "x0")):
+        with pytest.raises(ValueError, match=f"column '{name}' must hold numbers whose squares fit"):
+            gather([(np.array(X), np.array([1.0, 2.0]))], ("x0", "x1"), ("y",))
+    with pytest.raises(ValueError, match="column 'y' must hold numbers whose squares fit"):
+        gather([(np.array([[1.0], [2.0]]), np.array([1e151, 2.0]))], ("x",), ("y",))
+    with pytest.raises(ValueError, match="column 'x0' holds an infinite value"):
+        gather([(np.array([[np.inf, 1.0], [2.0, 1.0]]), np.array([1.0, 2.0]))], ("x0", "x1"), ("y",))
+
+
+def test_labels_that_are_missing_whatever_they_are_stored_as():
+    X = np.arange(5.0)[:, None]
+    for labels in (
+        np.array([1.0, np.nan, 2.0, 1.0, 2.0]), np.array(["a", "", "b", "a", "b"]),
+        np.array([["a"], [""], ["b"], ["a"], ["b"]]), np.array(["a", np.nan, "b", 1, "a"], dtype=object),
+    ):  # fmt: skip
+        found = gather([(X, labels)], ("x",), ("y",), classes=True)
+        assert (found.rows, found.missing) == (4, 1)
+    assert gather([(X, np.array([True, False, True, True, False]))], ("x",), ("y",)).outputs == ("False", "True")
+    assert gather([(X, np.array([True, False, True, True, False]))], ("x",), ("y",), classes=False).outputs == ("y",)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": "yes"}, "classes must be"), ({"standardise": 2}, "standardise must be"), ({"seed": -1}, "seed must"),
+        ({"scale_target": "no"}, "scale_target must be"), ({"chunks": np.ones((2, 2))}, "must be pairs of features"),
+        ({"chunks": 3}, "chunks must be pairs of features"), ({"chunks": [(np.ones((2, 1)),)]}, "pairs of arrays"),
+        ({"chunks": [np.ones((2, 1))]}, "pairs of arrays"), ({"chunks": [(np.ones((2, 1)), [1, 2])]}, "pairs of arrays"),
+        ({"chunks": [(np.ones((2, 2)), np.ones(2))]}, "must hold rows of 1 columns"),
+        ({"chunks": [(np.eye(2)[:, :1], np.array(["a", "b"]))], "classes": False}, "the target y must hold numbers"),
+        ({"chunks": [(np.eye(2)[:, :1], np.array(["a", "b"]))], "scale_target": True}, "scale_target must be left out"),
+    ],
+)  # fmt: skip
+def test_what_is_no_stream_of_tables_is_refused(change, message):
+    given = {"chunks": [(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]))], "features": ("x",), "targets": ("y",)}
+    with pytest.raises(ValueError, match=message):
+        gather(**given | change)

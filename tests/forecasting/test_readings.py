@@ -381,3 +381,27 @@ def test_a_path_that_is_never_enough_ends_at_the_longest_time():
     little = paths.one_layer(W0, target, d, until=None, enough=0.1, longest=1e9)
     assert little.time[-1] == pytest.approx(1.001 * np.log(10), rel=1e-9), "nine tenths of what matters are learnt"
     assert paths.one_layer(W0, target, d, until=3.0, enough=0.999, longest=1e9).time[-1] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("until", "begin"), [(3.0, 0.01 / 4), (0.5, 0.5 / 400)])
+def test_one_layer_at_its_times(until, begin):
+    """At 0, and at 400 times even in their logarithm from a hundredth of the fastest, or from the first of 400."""
+    W0, target, d = RNG.normal(size=(2, 3)), RNG.normal(size=(2, 3)), np.array([1.0, 4.0, 0.25])
+    path = paths.one_layer(W0, target, d, until=until, enough=0.999, longest=1e9)
+    assert path.time[0] == 0
+    np.testing.assert_allclose(np.log(path.time[1:]), np.linspace(np.log(begin), np.log(until), 400), atol=1e-12)
+    W = target + (W0 - target) * np.exp(-np.multiply.outer(path.time, d))[:, None]
+    for found, naive in zip(path[1:], paths.shares(W, target, d), strict=True):
+        np.testing.assert_allclose(found, naive, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_no_rise_of_a_mode_is_missed_between_its_times(depth):
+    """Four hundred times even in time, and a record for every one and a half per cent of every mode."""
+    strengths = np.array([2.0, 1.0, 0.5])
+    path = paths.whitened(1e-4, strengths, depth, until=20.0, enough=0.999, longest=1e9)
+    even = np.linspace(0, 20, 400)
+    assert np.abs(path.time[np.searchsorted(path.time, even)] - even).max() < 1e-12
+    assert np.diff(path.share, axis=0).max() < 0.0151
+    assert (path.time[0], path.time[-1]) == (0, 20)
+    np.testing.assert_array_equal(path.spill, 0)

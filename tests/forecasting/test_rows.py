@@ -5,7 +5,7 @@ import pytest
 
 from lineament.data import tables
 from lineament.forecasting import moments, regression
-from lineament.forecasting.rows import read_rows
+from lineament.forecasting.rows import _scaled, read_rows
 
 ASKED = {"classes": None, "scale_target": False, "test_share": 0.25, "seed": 0}
 
@@ -214,3 +214,19 @@ def test_few_whole_numbers_might_be_classes_and_many_names_are_none():
 def test_what_cannot_be_summed_up_is_refused(chunks, asked, said):
     with pytest.raises(ValueError, match=said):
         moments.gather(chunks, ["x"], ["y"], **asked)
+
+
+@pytest.mark.parametrize("scale", [0.01, 100.0])
+def test_targets_of_deviation_one_whatever_their_scale(scale):
+    """By the deviation of the training rows; a target that does not vary among them stays at zero."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(8, 2)), np.c_[scale * rng.normal(size=8), np.ones(8)]
+    train, test = np.arange(6), np.arange(6, 8)
+    made = _scaled(X, y, np.arange(8), train, test, ("a", "b"), ("u", "v"), False, True, ())
+    np.testing.assert_allclose(made.y.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(made.y.std(axis=0), [1, 0], atol=1e-12)
+    np.testing.assert_allclose(made.y_test[:, 0], (y[6:, 0] - y[:6, 0].mean()) / y[:6, 0].std())
+    plain = _scaled(X, y, np.arange(8), train, test, ("a", "b"), ("u", "v"), False, False, ())
+    np.testing.assert_allclose(plain.y[:, 0], y[:6, 0] - y[:6, 0].mean())
+    np.testing.assert_allclose(plain.X, (X[:6] - X[:6].mean(0)) / X[:6].std(0))
+    assert (plain.train.tolist(), plain.test.tolist()) == (list(range(6)), [6, 7])

@@ -135,6 +135,54 @@ def test_numbers_are_judged_after_the_last_step(loss, test, verdict):
     assert "departed at 70; in the error bar 75 % of the steps" in found.told
 
 
+def test_what_the_tangent_of_the_start_would_have_said(monkeypatch):
+    """Beside a forecast that renews its tangents: how far the first alone would have been off, in either direction."""
+
+    class Renews:
+        at, steps = np.array([0, 1]), 1
+        path = SimpleNamespace(kernels=4)
+        linear_until = 12.4
+        tangent = SimpleNamespace(curves=SimpleNamespace(loss=np.array([1.0, 0.5]), test_loss=np.array([1.0, 2.0])))
+
+    monkeypatch.setattr(scoreboard, "Renewed", Renews)
+    run = SimpleNamespace(
+        run={"loss": np.array([1.0, 0.6]), "test_loss": np.array([1.0, 1.5])},
+        forecast=SimpleNamespace(linearised=Renews()),
+    )
+    assert scoreboard._alone(run) == (
+        "; 4 tangents, with that of the start alone 25.0 % and 20.0 % off, and a tenth off at step 12"
+    )
+    assert scoreboard._alone(SimpleNamespace(forecast=SimpleNamespace(linearised=linearised()))) == ""
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_ordinary_networks_are_given_numbers_of_deviation_one(monkeypatch, classes):
+    asked = []
+    made = SimpleNamespace(rows=SimpleNamespace(classes=classes))
+    monkeypatch.setattr(scoreboard, "forecast_network_table", lambda *given, **how: asked.append((given, how)) or made)
+    monkeypatch.setattr(scoreboard, "train_network", lambda made: "a run")
+    monkeypatch.setattr(scoreboard, "_classes", lambda run: ("classes", run))
+    monkeypatch.setattr(scoreboard, "_numbers", lambda run, bar: ("numbers", run, bar))
+    table = SimpleNamespace(classes=classes)
+    found = scoreboard.ordinary(table, 1024, start="torch")
+    assert found == (("classes", "a run") if classes else ("numbers", "a run", 0.05))
+    settings = {"width": 1024, "scale_target": not classes, "seed": 20261118, "most_rows": 400, "start": "torch"}
+    assert asked == [((table,), settings)]
+
+
+def test_any_start_is_judged_by_the_larger_gap_of_two_losses(monkeypatch):
+    asked = []
+    curves = SimpleNamespace(loss=np.array([1.0, 0.5]), test_loss=np.array([2.0, 1.0]))
+    made = SimpleNamespace(linearised=SimpleNamespace(curves=curves))
+    run = SimpleNamespace(verdict="holds", run={"loss": np.array([1.0, 0.51]), "test_loss": np.array([2.0, 0.9])})
+    monkeypatch.setattr(scoreboard, "forecast_network_table", lambda *given, **how: asked.append((given, how)) or made)
+    monkeypatch.setattr(scoreboard, "train_network", lambda made: run)
+    found = scoreboard.any_start("table", 3, "he")
+    assert found == ("holds", pytest.approx(0.1), "losses within 10 % at all steps")
+    settings = {"network": "linear", "depth": 3, "width": 64, "start": "he", "seed": 20261118, "most_rows": 400}
+    assert asked == [(("table",), settings)]
+
+
 @pytest.mark.parametrize(
     ("off", "agreement", "verdict"),
     [
@@ -229,6 +277,45 @@ def test_errors_are_measured_on_rows_that_nothing_was_learnt_from(monkeypatch):
         assert beside
 
 
+def test_forecasts_of_every_split_are_put_in_shares_of_the_whole_variance(monkeypatch):
+    """A curve is in shares of the variance of its own rows; what is measured, in shares of that of all."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(203, 2)), rng.normal(size=(203, 2)) * [3.0, 4.0]
+    asked, measured = [], []
+
+    def curve(rows, targets, *, kernel, ridge, seed):
+        asked.append((rows, targets, kernel, ridge, seed))
+        return SimpleNamespace(steps=[(0,) * 6, (2, 0.5, 0.4, 0.6, 0.7, 0.8), (4, 0.3, 0.2, 0.25, 0.1, 0.9)])
+
+    def errors(rows, targets, order, used, learner, rng):
+        measured.append((rows, targets, order, used, learner, rng.random()))
+        return [0.5 + 0.1 * len(measured), 0.3]
+
+    monkeypatch.setattr(scoreboard_curves, "learning_curve", curve)
+    monkeypatch.setattr(scoreboard_curves, "_measured", errors)
+    found = scoreboard_curves.score(tables.arrays(X, y), "linear", "none")
+    whole = y.var(axis=0).sum()
+    np.testing.assert_allclose(found.measured, [0.8, 0.3])  # the mean of 0.6, 0.7, 0.8, 0.9 and 1
+    assert (found.used, len(asked), len(measured)) == (40, 5, 5)
+    for seed, ((rows, targets, *settings), (all_rows, all_targets, order, used, learner, drawn)) in enumerate(
+        zip(asked, measured, strict=True)
+    ):
+        assert settings == ["linear", "none", seed]
+        np.testing.assert_array_equal(order, np.random.default_rng(seed).permutation(203))
+        np.testing.assert_array_equal(rows, all_rows[order[:40]])
+        np.testing.assert_array_equal(targets, all_targets[order[:40]])
+        assert (used, drawn) == (40, np.random.default_rng([seed, 1]).random())
+        assert learner is regression.learner_of("linear", "none")
+        unit = targets.var(axis=0).sum()
+        for part, values in ((found.forecast, (0.5, 0.3)), (found.theory, (0.7, 0.1)), (found.power_law, (0.8, 0.9))):
+            np.testing.assert_allclose(part[seed], np.array(values) * unit)
+        band = np.array([[0.4, 0.2], [0.6, 0.25]]) * unit
+        np.testing.assert_array_equal(found.held[seed], (band[0] <= found.measured) & (found.measured <= band[1]))
+    np.testing.assert_allclose(measured[0][1].var(axis=0) * whole, y.var(axis=0))
+    exact = scoreboard_curves.score(tables.arrays(X[:200], y[:200, 0]), "gaussian")
+    assert (exact.used, asked[-1][2:]) == (40, ("gaussian", "tuned", 4))
+
+
 def test_short_tables_have_no_curve():
     X = np.random.default_rng(0).normal(size=(199, 2))
     found = scoreboard.curve(tables.arrays(X, X[:, 0]), "linear")
@@ -251,6 +338,14 @@ def learning_curve(errors=(0.5, 0.4, 0.3), **change):
         "a", "linear", "tuned", 50, 50, 0.8, 0.7, one, one, one, one, one, one, one, one, steps, 0.2, trials
     )
     return replace(made, **change)
+
+
+def test_a_notebook_shows_the_sentences_of_a_curve_and_its_table():
+    said = learning_curve(name="<a>")._repr_html_()
+    assert said.startswith("<p>Double the rows (50 → 100)")
+    assert said.count("<p>") == 3
+    assert "<th>0</th>" not in said, "rows have no names"
+    assert said.count("<tr") == 1 + len(learning_curve().to_frame())
 
 
 def test_more_rows_help_from_a_fiftieth_on():

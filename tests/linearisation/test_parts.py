@@ -143,6 +143,22 @@ def test_a_look_too_far_is_taken_back_and_distances_grow_with_care(monkeypatch):
     assert found.steps.tolist() == [1, 2, 3, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 29, 30]
 
 
+def test_distances_double_at_most_and_grow_by_a_fifth_after_one_too_many(monkeypatch):
+    """From 4 on by 1.2: 5, 6 and 8, which is too far; and from 1, where it was held, to 2, 4 and 8."""
+    careful = looked(monkeypatch, 41, missed=lambda step, stride: 0.5 if stride > 6 else 0.0)
+    assert careful.steps.tolist() == [1, 2, 3, 4, 6, 9, 13, 19, 23, 28, 34, 38, 41]
+    held = looked(monkeypatch, 30, missed=lambda step, stride: 0.015 if step <= 10 else 0.0)
+    assert held.steps.tolist() == [*range(1, 12), 13, 17, 25, 30]
+
+
+def test_distances_at_the_bars_themselves(monkeypatch):
+    """What is missed by just the bar is not too much, and what is missed by just half of it not little."""
+    at = looked(monkeypatch, 40, missed=lambda step, stride: 0.02 if step > 13 else 0.0)
+    assert at.steps.tolist() == [1, 2, 3, 4, 6, 9, 13, 19, 25, 31, 37, 40]
+    half = looked(monkeypatch, 20, missed=lambda step, stride: 0.01 if step > 9 else 0.0)
+    assert half.steps.tolist() == [1, 2, 3, 4, 6, 9, 13, 17, 20]
+
+
 def test_looks_end_where_a_loss_departs(monkeypatch):
     late = looked(monkeypatch, 100, off=lambda step: 0.0 if step < 19 else 0.16)
     assert (late.steps[-1], late.finished) == (19, True)

@@ -1,15 +1,14 @@
 """Each sentence of a network's forecast at the edges where another takes its place, and what is made of targets."""
 
 import math
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from lineament.linearisation import Band, words
+from lineament.linearisation.make import _far, _notices, targets_of
 
-make = import_module("lineament.linearisation.make")  # the package has a function of this name
 ENDS = Band(np.array([0.4]), np.array([0.6]), np.array([0.7]), np.array([math.inf]))
 
 
@@ -133,27 +132,27 @@ def test_which_examples_come_late():
 
 
 def test_targets_of_every_kind():
-    table, classes = make.targets_of("y", [0, 2, 1], 3, 3, "cross-entropy")
+    table, classes = targets_of("y", [0, 2, 1], 3, 3, "cross-entropy")
     assert classes
     np.testing.assert_array_equal(table, np.eye(3)[[0, 2, 1]])
-    numbers, classes = make.targets_of("y", [0.5, 2.0], 2, 1, "square")
+    numbers, classes = targets_of("y", [0.5, 2.0], 2, 1, "square")
     assert (numbers.shape, classes) == ((2, 1), False)
-    assert make.targets_of("y", [[0.0, 1.0], [1.0, 0.0]], 2, 2, "square")[1], "one-hot rows are classes"
+    assert targets_of("y", [[0.0, 1.0], [1.0, 0.0]], 2, 2, "square")[1], "one-hot rows are classes"
     for table in ([[0.0, 1.0], [1.0, 1.0]], [[0.0, 0.9], [1.0, 0.0]], [[0.5, 0.5], [1.0, 0.0]]):
-        assert not make.targets_of("y", table, 2, 2, "square")[1]
-    assert not make.targets_of("y", [[1.0], [1.0]], 2, 1, "square")[1]
-    assert make.targets_of("y", [[0.25, 0.75], [1.0, 0.0]], 2, 2, "cross-entropy")[1]
+        assert not targets_of("y", table, 2, 2, "square")[1]
+    assert not targets_of("y", [[1.0], [1.0]], 2, 1, "square")[1]
+    assert targets_of("y", [[0.25, 0.75], [1.0, 0.0]], 2, 2, "cross-entropy")[1]
     for bad in ([[0.5, 0.4], [1.0, 0.0]], [[-0.1, 1.1], [1.0, 0.0]]):
         with pytest.raises(ValueError, match=r"y must be class numbers .n,., or shares of classes that sum to 1"):
-            make.targets_of("y", bad, 2, 2, "cross-entropy")
+            targets_of("y", bad, 2, 2, "cross-entropy")
     with pytest.raises(ValueError, match="loss must be 'square' for a network of one output"):
-        make.targets_of("y", [0, 0], 2, 1, "cross-entropy")
+        targets_of("y", [0, 0], 2, 1, "cross-entropy")
     with pytest.raises(ValueError, match="y must be"):
-        make.targets_of("y", [0, 2], 2, 2, "cross-entropy")
+        targets_of("y", [0, 2], 2, 2, "cross-entropy")
 
 
 def test_what_is_told_of_a_step_size_and_of_kernels():
-    told = lambda eta, loss="square", kind="all", k=2: make._notices(kind, k, 7, eta, 2.0, loss)  # noqa: E731
+    told = lambda eta, loss="square", kind="all", k=2: _notices(kind, k, 7, eta, 2.0, loss)  # noqa: E731
     assert told(1.0) == ()
     assert "is 52 % of the largest that is stable" in told(1.04)[0]
     assert "is 100 % of" in told(1.999)[0]
@@ -166,6 +165,6 @@ def test_what_is_told_of_a_step_size_and_of_kernels():
 
 def test_targets_three_times_as_large_as_outputs_are_far():
     start = np.array([[1.0], [-1.0]])
-    assert make._far(start, 3.0 * start, "square") == ()
-    assert "Targets are 3.1 large, the network's outputs at the start 1" in make._far(start, 3.1 * start, "square")[0]
-    assert make._far(start, 3.1 * start, "cross-entropy") == ()
+    assert _far(start, 3.0 * start, "square") == ()
+    assert "Targets are 3.1 large, the network's outputs at the start 1" in _far(start, 3.1 * start, "square")[0]
+    assert _far(start, 3.1 * start, "cross-entropy") == ()

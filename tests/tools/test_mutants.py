@@ -184,6 +184,8 @@ def test_a_loaded_function_is_exchanged_wherever_it_is_known(tmp_path):
     assert elsewhere(1) == -3
     constant = next(m for m in mutants(LOADED, "m") if m.kind == "off by one" and not m.function)
     assert here.exchange(path, mutated(LOADED, constant)) is None
+    here.functions[str(path), "outer.<locals>.made"] = [elsewhere]  # it has been run, and what it made is there
+    assert here.exchange(path, mutated(LOADED, mutant)) is None
 
 
 def test_equivalent_mutants_have_their_reason():

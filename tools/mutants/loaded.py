@@ -75,13 +75,18 @@ class Loaded:
         return not self.first.failed and not xla_bridge.backends_are_initialized()
 
     def exchange(self, path: Path, source: str) -> tuple[FunctionType, CodeType] | None:
-        """The one loaded function whose code a changed source changes, and that code; None if there is no such one."""
+        """The one loaded function whose code a changed source changes, and that code; None if there is no such one.
+
+        Nor if functions that it makes are there already: it has been run, and they would go on as they are.
+        """
         original = compile(ast.unparse(ast.parse(path.read_text())), str(path), "exec")
         changed = list(_changed(original, compile(source, str(path), "exec")))
         if len(changed) != 1 or changed[0] is None:
             return None
-        living = self.functions.get((str(path.absolute()), changed[0].co_qualname), [])
-        return (living[0], changed[0]) if len(living) == 1 else None
+        file, name = str(path.absolute()), changed[0].co_qualname
+        living = self.functions.get((file, name), [])
+        made = any(at == file and inner.startswith(f"{name}.<locals>.") for at, inner in self.functions)
+        return (living[0], changed[0]) if len(living) == 1 and not made else None
 
     def forget(self) -> None:
         """Import the package and its tests again when they are asked for."""

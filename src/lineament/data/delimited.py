@@ -174,7 +174,7 @@ def _cells(line: str, separator: str) -> list[str]:
     delimiter = " " if separator == r"\s+" else separator
     text = " ".join(line.split()) if delimiter == " " else line
     try:
-        return [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter), [])]
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])]
     except csv.Error as error:
         raise ValueError(f"its first lines are no cells: {error}") from error
 
