@@ -296,6 +296,21 @@ def test_a_diffusion_of_too_many_steps_is_refused():
         noise.noisy_flow(NET, problem, start, intensity=1.0, step_size=0.1, times=[0.0, 3e8], key=0)
 
 
+def test_a_diffusion_may_begin_late(monkeypatch):
+    """Only the time between the first and the last record counts."""
+    problem, start = la.problems.regression(np.ones((4, 3)), np.ones((4, 2))), (jnp.zeros((2, 3)),)
+
+    class ReachedError(Exception):
+        pass
+
+    def diffuse(*_):
+        raise ReachedError
+
+    monkeypatch.setattr(noise, "_diffuse", diffuse)
+    with pytest.raises(ReachedError):
+        noise.noisy_flow(NET, problem, start, intensity=1.0, step_size=0.1, times=[3e8, 3e8 + 1], key=0)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Ensembles by epochs, and two layers without their hidden units
 
