@@ -392,3 +392,146 @@ def test_a_uniform_start_is_the_sum_over_its_hidden_units():
     assert_allclose(both.W, 1.5 * drawn.W, rtol=1e-6)
     assert_allclose(both.A, 9 * drawn.A, rtol=1e-6)
     assert_allclose(both.B, drawn.B / 4, rtol=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What whole runs are told to do
+
+
+class Told(Exception):  # noqa: N818 (it says what happened)
+    """Raised in the place of a run, with what it was told."""
+
+
+def telling(*given, **named):
+    raise Told(given, named)
+
+
+def told(monkeypatch, module, name, call):
+    monkeypatch.setattr(module, name, telling)
+    with pytest.raises(Told) as caught:
+        call()
+    return caught.value.args
+
+
+TASK, ORIGIN = la.problems.regression(rng.normal(size=(6, 3)), rng.normal(size=(6, 2))), (jnp.ones((2, 3)),)
+
+
+def descending(monkeypatch, start=ORIGIN, task=TASK, **options):
+    given = {"step_size": 0.1, "steps": 10} | options
+    return told(monkeypatch, descend, "descend_all", lambda: la.descend(NET, task, start, **given))[0]
+
+
+def test_descent_is_told_when_to_stop_and_when_to_record(monkeypatch):
+    how, who, step_size, keys, at, progress = descending(monkeypatch)
+    assert (how.stopping, step_size, progress) == (-np.inf, 0.1, None)
+    assert how.batch_size is None
+    assert_array_equal(at, np.arange(11))
+    assert (keys.shape, who.count) == ((), None)
+    how, who, step_size, keys, at, progress = descending(
+        monkeypatch, tolerance=0.5, step_size=np.array([0.1, 0.2]), batch_size=3, key=1, at=[2, 4], progress=len
+    )
+    assert (how.stopping, how.batch_size, progress) == (0.5, 3, len)
+    assert_array_equal(at, [2, 4])
+    assert_array_equal(step_size, [0.1, 0.2])
+    assert (keys.shape, who.count) == ((2,), 2)
+
+
+def test_float64_is_refused_to_bfloat16_alone(monkeypatch):
+    single, task = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), (ORIGIN, TASK))
+    for start, problem, precision in ((single, task, "bf16"), (single, task, "tf32"), (ORIGIN, TASK, "tf32")):
+        assert descending(monkeypatch, start, problem, precision=precision)[2].dtype == start[0].dtype
+    with pytest.raises(ValueError, match=r"precision must be .* for parameters in float64; got 'bf16'"):
+        la.descend(NET, TASK, ORIGIN, step_size=0.1, steps=10, precision="bf16")
+
+
+def flowing(monkeypatch, start=ORIGIN, **options):
+    return told(monkeypatch, flow, "solve", lambda: la.flow(NET, TASK, start, **options))[0]
+
+
+def test_flow_is_told_its_times_and_tolerances(monkeypatch):
+    _, _, goal, numbers, records, stiff, most = flowing(monkeypatch, until=2.0)
+    assert_allclose(numbers.times, np.linspace(0, 2, 256), rtol=1e-12)
+    assert (numbers.rtol, numbers.atol) == (1e-8, 1e-12)
+    assert ([record.name for record in records], stiff, most) == (["loss"], False, 100_000)
+    first = 0.5 * np.mean(np.sum((np.asarray(TASK.outputs) - np.asarray(TASK.inputs) @ np.ones((3, 2))) ** 2, axis=1))
+    assert_allclose(goal.near, 1e-10 * (first - float(TASK.optimum().loss)), rtol=1e-8)
+    numbers = flowing(monkeypatch, times=[0.0, 0.5, 3.0], rtol=1e-3, atol=0.0)[3]
+    assert_array_equal(numbers.times, [0.0, 0.5, 3.0])
+    assert (numbers.rtol, numbers.atol) == (1e-3, 0.0)
+    # With neither it is followed for ever first, to find out how long it takes.
+    endless = flowing(monkeypatch, stiff=True, max_steps=7)
+    assert (endless[3].times[0], endless[5], endless[6]) == (0.0, True, 7)
+    assert endless[3].times[-1] >= 1e15
+    assert len(endless[3].times) == 256
+
+
+def test_an_endless_flow_runs_again_up_to_its_end(monkeypatch):
+    seen = []
+
+    def solved(model, who, goal, numbers, records, stiff, most):
+        seen.append(np.asarray(numbers.times))
+        kept = jnp.zeros(len(seen[-1]))
+        return an_outcome(saved=(kept,), last=(jnp.asarray(0.0),), final=ORIGIN)
+
+    monkeypatch.setattr(flow, "solve", solved)
+    run = la.flow(NET, TASK, ORIGIN)
+    assert_allclose(run.time, np.linspace(0, 3, 256), rtol=1e-12)  # the time at which it stopped
+    assert [len(times) for times in seen] == [256, 256]
+    assert (float(run.stopped_at), int(run.solver_steps)) == (3.0, 7)
+
+
+def learning(monkeypatch, X, y, **options):
+    net = la.models.MLP((3, 2), "linear", "standard")
+    start = lambda key: la.starts.he(net, key, dtype=jnp.float32)  # noqa: E731
+    given = {"members": 2, "epochs": 5, "step_size": 0.5, "start": start, "key": jax.random.key(2)} | options
+    return told(monkeypatch, epochs, "descend", lambda: epochs.learn(net, X, y, **given)), start
+
+
+def test_epochs_are_told_in_steps_and_cells_in_members(monkeypatch):
+    X, y = rng.normal(size=(11, 3)).astype(np.float32), np.arange(11) % 2
+    ((_, problem, begin), named), start = learning(monkeypatch, X, y, batch=4, every=2)
+    # Two batches an epoch, an odd rest, every second of five epochs.
+    assert (named["steps"], named["batch_size"]) == (8, 4)
+    assert_array_equal(named["at"], [4, 8])
+    assert_array_equal(named["step_size"], [0.5, 0.5])
+    start_key, order_key = jax.random.split(jax.random.key(2))
+    assert (jax.random.key_data(named["key"]) == jax.random.key_data(order_key)).all()
+    for member, key in enumerate(jax.random.split(start_key, 2)):
+        for ours, theirs in zip(jax.tree.leaves(begin[member]), jax.tree.leaves(start(key)), strict=True):
+            assert_allclose(ours, theirs, rtol=1e-6)
+    assert [record.name for record in named["record"]] == ["predictions"]
+    assert (problem.examples, problem.unwatched) == (11, 0)
+    # Cells: of data and step sizes, walked together; each network begins as that of its number in every cell.
+    ((_, problem, begin), named), _ = learning(monkeypatch, [X, X], [y, y], step_size=[0.5, 0.25], at=(0, 3))
+    assert_array_equal(named["step_size"], [0.5, 0.5, 0.25, 0.25])
+    assert (named["steps"], named["batch_size"], problem.members, begin.members) == (3, 11, 4, 4)
+    assert_array_equal(named["at"], [0, 3])
+    for one, other in zip(jax.tree.leaves(begin[1]), jax.tree.leaves(begin[3]), strict=True):
+        assert_array_equal(one, other)
+    ((_, _, begin), _), start = learning(
+        monkeypatch, X, y, start=[lambda key: (jnp.ones(2),), lambda key: (jnp.zeros(2),)]
+    )
+    assert_array_equal(begin.stacked[0], [[1, 1], [1, 1], [0, 0], [0, 0]])
+
+
+def test_an_implicit_flow_ends_at_its_goal_or_at_an_event():
+    """One layer on whitened data goes to its target as 1 − e^{−t}."""
+    net, targets = la.models.DeepLinear((1, 1)), (1.0, 3.0)
+    problem = la.stack([la.problems.whitened([[target]]) for target in targets])
+    times = np.linspace(0, 4, 9)
+    run = la.flow(
+        net, problem, (jnp.zeros((1, 1)),), times=times, record=("end_to_end",), stiff=True, tolerance=1e-2,
+        event=lambda layers: layers[0][0, 0] > 1.2,
+    )  # fmt: skip
+    assert run.settings["solver"] == "Kvaerno5"
+    # The first is near its goal at log(100)/2, the second meets the event at log(3/1.8); a step may go a little further.
+    goals = [np.log(100) / 2, np.log(3 / 1.8)]
+    for member, (target, goal) in enumerate(zip(targets, goals, strict=True)):
+        end = float(run.stopped_at[member])
+        assert goal <= end < goal + 0.5
+        seen = times <= end
+        gone = target * (1 - np.exp(-times))
+        assert_allclose(run.end_to_end[member, seen, 0, 0], gone[seen], atol=1e-6)
+        assert np.isnan(run.end_to_end[member, ~seen]).all()
+        assert_allclose(run.final[member][0], target * (1 - np.exp(-end)), rtol=1e-6)
+        assert int(run.solver_steps[member]) > 3
