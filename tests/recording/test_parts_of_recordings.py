@@ -406,6 +406,8 @@ def test_half_of_a_rank_is_no_collapse():
     assert said(4) is None
     assert "the model (8 to 3)" in said(3).text
     assert said(3, before=0) is None
+    assert "the model (8 to 0)" in said(0).text
+    assert "the model (1 to 0)" in said(0, before=1).text
     assert advice._layers(Recording([0], np.zeros((1, 1, 1)), spectra={"W": np.ones((1, 4))})) is None
 
 
@@ -430,6 +432,14 @@ def test_a_class_is_late_beyond_twice_the_median():
     four = advice._classes(learnt(np.repeat(np.arange(9), 2), np.repeat([1, 1, 1, 1, 1, 5, 6, 7, 8], 2)))
     assert "5 (half of it right from step 5); half" in four.text
     assert four.kind == "classes"
+
+
+def test_late_is_more_than_twice_as_late_whatever_the_steps_are():
+    labels = np.array([0, 1, 2])
+    for step, late in ((200, False), (201, True)):
+        right = np.array([0, 100, step, 400])[:, None] >= [100, 100, step]
+        made = Recording([0, 100, step, 400], predictions=np.where(right, labels, 3), labels=labels)
+        assert (advice._classes(made) is not None) == late
 
 
 def test_of_late_classes_five_are_named():
@@ -486,3 +496,53 @@ def test_linearised_outputs_are_compared_as_long_as_they_are_known():
     # The gap is that of changes, relative to the largest mean square of what was learnt: 2² at step 2.
     assert_allclose(found.gap, t[:3] ** 2 / 4, rtol=1e-12)
     assert_allclose(phase.linear_phase(Recording(t, f, linearised=2 * f), "linearisation", scale=0.5).gap, 2 * t**2)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Warnings point at the line that may be changed
+
+
+def told_here(call):
+    """The one warning that a call gives, and whether it points into this file."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call()
+    (one,) = told
+    return str(one.message), one.filename == __file__
+
+
+def test_trouble_and_a_full_disk_are_told_at_the_call_of_the_recorder(tmp_path, monkeypatch):
+    made = recorded(None, [0])
+    text, here = told_here(lambda: made(says(1) * np.inf, 1))
+    assert "not finite at step 1" in text
+    assert here
+    growing = recorded(tmp_path, [0])
+    monkeypatch.setattr(np, "savez", full)
+    text, here = told_here(lambda: growing(says(1), 1))
+    assert text.endswith("No space left on device. Training and recording go on; writing is tried again later")
+    assert here
+    other = recorded(tmp_path / "other", [0, 1], interval=9)
+    assert told_here(other.close)[1]
+
+
+def full(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_gap_and_a_folder_without_locks_are_told_where_they_are_met(tmp_path, monkeypatch):
+    recorded(tmp_path, range(3)).close()
+    (tmp_path / store.name(1)).unlink()
+    text, here = told_here(lambda: Recording.load(tmp_path))
+    assert "lacks 000001.npz: 1 later file cannot be joined" in text
+    assert here
+    monkeypatch.setattr(lock.fcntl, "flock", full)
+    text, here = told_here(lambda: Recorder(path=tmp_path / "other"))
+    assert "is not locked against a second writer: No space left on device" in text
+    assert here
+
+
+def test_without_locks_of_the_system_writers_of_a_process_are_kept_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "fcntl", None)
+    first, second = lock.Lock(tmp_path), lock.Lock(tmp_path)
+    assert (first.held, first.taken_over, second.held) == (False, True, True)
+    assert (tmp_path / lock.NAME).read_text() == ""
