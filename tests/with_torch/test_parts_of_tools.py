@@ -459,6 +459,38 @@ def test_blocks_fit_into_what_is_to_be_used():
         assert block * -(-n // block) - n < -(-n // block)
 
 
+def outer(block, c, g, t, o, i):
+    return derivatives.Outer(draw(block, g, t, i), draw(block, c, g, t, o), lambda x: x, i)
+
+
+def test_what_is_written_out_takes_less_or_is_used_again_where_there_is_room():
+    block, n = 2, 10
+    # Many positions: written out it is smaller. Two groups of one position: what is apart is smaller.
+    found = {"small": outer(block, 2, 1, 100, 2, 3), "large": outer(block, 5, 2, 1, 30, 30)}
+    found |= {
+        "pairs": outer(block, 2, 1, 1, 40, 50),
+        "table": derivatives.Lookup(torch.zeros(block, 3).long(), draw(block, 2, 3, 4), 9),
+    }
+    small, apart, whole = 8 * 2 * 2 * 3, 8 * (2 * 30 + 5 * 2 * 30), 8 * 5 * 2 * 30 * 30
+    others = 8 * (50 + 2 * 40) + 8 * (3 + 2 * 3 * 4)
+    least, most = small + apart + others, small + whole + others
+    room = 2 * n * most + 2 * n * block
+    for m, memory, dense, held in (
+        (n, room, {"small"}, least),  # it is met once: no need
+        (n + 1, room, {"small", "large"}, most),
+        (n + 1, room / 2, {"small"}, least),
+        (n, 2 * n * least - 1, {"small"}, least),
+    ):
+        plan = kernel._plan(found, block, n, m, "all", memory)
+        assert plan.dense == dense
+        assert plan.stripe % block == 0
+        assert plan.stripe == block or plan.stripe * held <= memory / 2
+        assert (plan.stripe + block) * (held + 1) > memory / 2
+        settled = plan.settled(dict(found))
+        assert {name for name, part in settled.items() if isinstance(part, derivatives.Dense)} == dense
+    assert kernel._plan(found, block, n, n, "all", 1.0).stripe == block
+
+
 # ---------------------------------------------------------------------------------------------------------
 # A callback of transformers
 
