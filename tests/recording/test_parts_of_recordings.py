@@ -17,7 +17,7 @@ from lineament.recording.keeper import Keeper
 from lineament.recording.top import Top
 
 # The package has functions of these names.
-advice, phase = (import_module(f"lineament.recording.{name}") for name in ("advice", "phase"))
+advice, phase, scores = (import_module(f"lineament.recording.{name}") for name in ("advice", "phase", "scores"))
 LABELS = [0, 1, 1]
 
 
@@ -546,3 +546,86 @@ def test_without_locks_of_the_system_writers_of_a_process_are_kept_apart(tmp_pat
     first, second = lock.Lock(tmp_path), lock.Lock(tmp_path)
     assert (first.held, first.taken_over, second.held) == (False, True, True)
     assert (tmp_path / lock.NAME).read_text() == ""
+
+
+def test_a_second_failure_is_told_again_and_writing_goes_on_as_before(tmp_path, monkeypatch):
+    made = recorded(tmp_path, [0, 1], interval=2)
+    for begin in (2, 6):
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "savez", full)
+            made(says(begin), begin)
+            assert "is tried again later" in told_here(lambda begin=begin: made(says(begin), begin + 1))[0]
+        for step in (begin + 2, begin + 3):  # twice as many records make the next trial
+            made(says(step), step)
+    made(says(10), 10)
+    made(says(11), 11)
+    assert [len(store.read_file(file)) for file in store.stretches(tmp_path)] == [2, 4, 4, 2]
+
+
+def test_a_lock_says_who_holds_it_and_nothing_of_who_did(tmp_path):
+    (tmp_path / lock.NAME).write_text("process 12345678901234567890 on a machine with a name that is long" * 9)
+    held = lock.Lock(tmp_path)
+    assert (tmp_path / lock.NAME).read_text() == f"process {os.getpid()} on {lock.socket.gethostname()}\n"
+    held.release()
+
+
+@pytest.mark.parametrize(("step", "left"), [(2, [0, 1, 2]), (1.5, [0, 1, 1.5]), (2.5, [0, 1, 2, 2.5])])
+def test_a_run_that_repeats_its_last_step_has_it_once(tmp_path, step, left):
+    recorded(tmp_path, range(3)).close()
+    with Recorder(probe_labels=LABELS, path=tmp_path, resume=True) as again:
+        again(says(9), step)
+    held = Recording.load(tmp_path)
+    assert held.steps.tolist() == left
+    assert_array_equal(held.outputs[-1], says(9))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Scores at their edges
+
+
+def test_half_of_the_records_right_is_no_issue():
+    predictions = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 0]])
+    table = scores.to_frame(Recording(np.arange(5), predictions=predictions, labels=[1, 1, 1])).sort_index()
+    assert_allclose(table["accessibility"], [1, 0.75, 0.25])
+    half = scores.to_frame(Recording(np.arange(3), predictions=predictions[2:], labels=[1, 1, 0])).sort_index()
+    assert_allclose(half["accessibility"], [1, 1, 1])
+    split = scores.to_frame(Recording([0, 1, 2], predictions=predictions[[0, 1, 2]], labels=[1, 1, 1])).sort_index()
+    assert_allclose(split["accessibility"], [1, 0.5, 0.5])
+    assert split["is_label_issue"].tolist() == [False, False, False]
+    assert table["is_label_issue"].tolist() == [False, False, True]
+    assert_allclose(table["label_quality"], [1, 2 / 3, 1 / 3])
+
+
+def test_of_several_targets_that_with_the_worst_estimate_is_told(monkeypatch):
+    score, spread = np.array([[0.4, 0.601], [0.8, 0.5], [0.51, 0.5]]), np.arange(6.0).reshape(3, 2)
+    monkeypatch.setattr(scores, "estimates", lambda recording: (score, spread))
+    outputs, targets = np.arange(12.0).reshape(2, 3, 2), -np.arange(6.0).reshape(3, 2)
+    table = scores.to_frame(Recording([1, 2], outputs, targets)).sort_index()
+    assert table["output"].tolist() == [1, 0, 0]
+    assert_allclose(table["estimate"], [0.601, 0.8, 0.51])
+    assert_allclose(table["spread"], [1, 2, 4])
+    assert_allclose(table["given_label"], [-1, -2, -4])
+    assert_allclose(table["predicted_label"], [7, 8, 10])
+    assert_allclose(table["label_quality"], [2 / 3, 1 / 3, 1])
+    assert "nearness" not in table
+    monkeypatch.setattr(scores, "estimates", lambda recording: (score[:, :1], spread[:, :1]))
+    # Of 0.4 and 0.595 the latter is nearer to a half.
+    score[2, 0] = 0.595
+    one = scores.to_frame(Recording([1, 2], outputs[..., :1], targets[:, :1])).sort_index()
+    assert "output" not in one
+    assert_allclose(one["label_quality"], [2 / 3, 1 / 3, 1])
+
+
+def test_estimates_need_another_example():
+    two = rec.estimates(Recording([1, 2], np.zeros((2, 2)), [0.5, 1.5]))
+    assert_allclose(two.score, [[0], [1]])
+    with pytest.raises(ValueError, match="of two examples at least"):
+        rec.estimates(Recording([1, 2], np.zeros((2, 1)), [0.5]))
+    with pytest.raises(ValueError, match="must hold outputs and real targets"):
+        rec.estimates(Recording([1, 2], predictions=np.zeros((2, 2), int), labels=[0, 1]))
+
+
+def test_ten_components_are_looked_at_unless_asked_otherwise():
+    rng = np.random.default_rng(0)
+    made = Recording([0, 1], rng.normal(size=(2, 20, 2)), inputs=rng.normal(size=(20, 3, 4)))
+    assert [len(rec.pc_bias(made, *count).variances) for count in ((), (3,), (99,))] == [10, 3, 12]
