@@ -491,6 +491,24 @@ def test_what_is_written_out_takes_less_or_is_used_again_where_there_is_room():
     assert kernel._plan(found, block, n, n, "all", 1.0).stripe == block
 
 
+def test_no_more_memory_is_used_than_asked_for_nor_than_half_of_the_jacobian(monkeypatch):
+    used, plan = [], kernel._plan
+    monkeypatch.setattr(kernel, "_plan", lambda *given: (used.append(given[-1]), plan(*given))[1])
+    model, x = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double(), draw(4, 3)
+    wanted = kernel.ntk(model, x)
+    jacobian_of_all = 4 * 2 * 8 * sum(p.numel() for p in model.parameters())
+    for much, memory, expected in (
+        (2**26, 1000.0, 1000.0),
+        (2**26, 1e12, 2**26),
+        (16, 1e12, jacobian_of_all / 2),
+        (16, 100.0, 100.0),
+    ):
+        monkeypatch.setattr(kernel, "_MUCH", much)
+        used.clear()
+        close(kernel.ntk(model, x, memory=memory), wanted, 1e-10)
+        assert used == [expected]
+
+
 # ---------------------------------------------------------------------------------------------------------
 # A callback of transformers
 
