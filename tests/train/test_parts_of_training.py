@@ -535,3 +535,46 @@ def test_an_implicit_flow_ends_at_its_goal_or_at_an_event():
         assert np.isnan(run.end_to_end[member, ~seen]).all()
         assert_allclose(run.final[member][0], target * (1 - np.exp(-end)), rtol=1e-6)
         assert int(run.solver_steps[member]) > 3
+
+
+def stepping(stopping=-np.inf, batch_size=None):
+    return loop.Descent(NET, (), optax.sgd, batch_size, jnp.asarray(stopping))
+
+
+def test_an_epoch_draws_every_example_in_an_order_of_its_own():
+    problem, key = la.problems.regression(np.arange(36.0).reshape(12, 3), np.ones((12, 2))), jax.random.key(4)
+    state = stepping(batch_size=5).begin(problem, ORIGIN, jnp.asarray(0.1))
+    assert state.order.shape == (12,)
+    assert (int(state.diverged_at), np.isnan(state.last_loss)) == (-1, True)
+    assert stepping().begin(problem, ORIGIN, jnp.asarray(0.1)).order.shape == (0,)
+    draw = jax.jit(lambda state, step: stepping(batch_size=5)._draw(problem, state, key, step))
+    for step in range(6):
+        batch, order = draw(state, jnp.asarray(step))
+        state = state._replace(order=order)
+        # Two batches of five an epoch; the odd rest is left out.
+        epoch, place = divmod(step, 2)
+        expected = np.asarray(jax.random.permutation(jax.random.fold_in(key, epoch), 12))
+        assert_array_equal(order, expected)
+        assert_array_equal(batch.inputs[:, 0] / 3, expected[5 * place : 5 * place + 5])
+
+
+@pytest.mark.parametrize(("stopping", "scale", "running"), [(3.0, 0.0, False), (2.9, 0.0, True), (-np.inf, 1.0, True)])
+def test_a_member_runs_until_its_loss_is_at_most_the_tolerance(stopping, scale, running):
+    """Of a target of six ones the map zero has the loss 3."""
+    problem, parameters = la.problems.whitened(np.ones((2, 3))), (scale * jnp.ones((2, 3)),)
+    for before, after in ((-1, -1), (2, 2)):
+        state = loop.State(parameters, (), jnp.zeros(0), jnp.asarray(before), jnp.asarray(5.0))
+        _, seen, runs = stepping(stopping).observe(problem, state, jnp.asarray(7))
+        assert (int(seen.diverged_at), float(seen.last_loss), bool(runs)) == (
+            after,
+            3.0 if scale == 0 else 0.0,
+            running,
+        )
+
+
+def test_a_loss_that_is_no_number_is_noted_once():
+    problem = la.problems.whitened(np.ones((2, 3)))
+    for before, after in ((-1, 7), (2, 2)):
+        state = loop.State((jnp.full((2, 3), jnp.inf),), (), jnp.zeros(0), jnp.asarray(before), jnp.asarray(5.0))
+        _, seen, runs = stepping().observe(problem, state, jnp.asarray(7))
+        assert (int(seen.diverged_at), float(seen.last_loss), bool(runs)) == (after, 5.0, False)
