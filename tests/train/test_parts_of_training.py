@@ -45,11 +45,16 @@ def naive_error(field, y, h, rtol, atol):
 
 
 RTOL, ATOL = 1e-6, 1e-9
-STARTS = np.array([[0.4, 0.3], [0.4, 0.3], [0.4, 0.3], [0.4, 0.3], [0.4, 0.3], [0.0, 0.0], [1e-3, 2e-3]])
+STARTS = np.array([[0.4, 0.3]] * 5 + [[0.0, 0.0], [1e-3, 2e-3]])
 RATES = np.array([1.0, 0.0, 1.0, 1.0, 1.0, 1.0, -40.0])
 # Beyond a limit the slope jumps, so that a first step fails, or just does not.
 LIMITS = np.array([0.41, 9.0, 0.41, 0.41, 0.41, 9.0, 9.0])
 JUMPS = np.array([1e-6, 0.0, np.nan, 0.3, 6e-6, 0.0, 0.0])
+# Constant slopes: from zero, from near it, just large enough to be a start, and just large enough to be slopes.
+STEADY = [(0.0, 1.0), (1e-3, 1.0), (1.005e-14, 1.0), (1e-3, 1.005e-5 * 2e-9), (0.0, 1.005e-24)]
+STARTS = np.concatenate([STARTS, [[y, y] for y, _ in STEADY]])
+RATES, LIMITS = np.append(RATES, [0.0] * 5), np.append(LIMITS, [-1.0] * 5)
+JUMPS = np.append(JUMPS, [slope for _, slope in STEADY])
 
 
 def jumping(rate, limit, jump, library):
