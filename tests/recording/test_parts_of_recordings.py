@@ -629,3 +629,22 @@ def test_ten_components_are_looked_at_unless_asked_otherwise():
     rng = np.random.default_rng(0)
     made = Recording([0, 1], rng.normal(size=(2, 20, 2)), inputs=rng.normal(size=(20, 3, 4)))
     assert [len(rec.pc_bias(made, *count).variances) for count in ((), (3,), (99,))] == [10, 3, 12]
+
+
+ANALYSES = (
+    rec.accessibility, rec.advice, rec.estimates, rec.forgetting_events, rec.learning_order, rec.learning_step,
+    rec.linear_phase, rec.mean_margin, rec.pc_bias, rec.probabilities, rec.ranks, rec.to_frame, phase.data_linear,
+    lambda given: rec.compact(given, 2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_what_is_no_recording_is_refused_by_its_name(analysis):
+    for bad in (None, {"steps": [0]}, np.ones((2, 3))):
+        with pytest.raises(ValueError, match="recording must be a Recording; got"):
+            analysis(bad)
+
+
+def test_what_is_no_recorder_is_refused_by_its_name():
+    with pytest.raises(ValueError, match="recorder must be a Recorder; got 3"):
+        rec.keras_callback(3)
