@@ -583,3 +583,26 @@ def test_a_loss_that_is_no_number_is_noted_once():
         state = loop.State((jnp.full((2, 3), jnp.inf),), (), jnp.zeros(0), jnp.asarray(before), jnp.asarray(5.0))
         _, seen, runs = stepping().observe(problem, state, jnp.asarray(7))
         assert (int(seen.diverged_at), float(seen.last_loss), bool(runs)) == (after, 5.0, False)
+
+
+@pytest.mark.parametrize(
+    ("train", "name", "bad"),
+    [
+        ("descend", "optimiser", 3), ("descend", "tolerance", np.nan), ("descend", "progress", 3),
+        ("descend", "precision", "fp8"), ("descend", "batch_size", 2.5), ("descend", "steps", 1.5),
+        ("flow", "event", 3), ("flow", "stiff", 2), ("flow", "max_steps", 0), ("flow", "atol", -1.0),
+        ("flow", "tolerance", np.nan), ("flow", "rtol", np.inf), ("flow", "until", 0.0),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused_by_their_names(train, name, bad):
+    needed = {"step_size": 0.1, "steps": 10} if train == "descend" else {"times": None}
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        getattr(la, train)(NET, TASK, ORIGIN, **(needed | {name: bad}))
+
+
+def test_what_is_no_model_and_no_problem_is_refused_by_its_name():
+    for train, options in ((la.descend, {"step_size": 0.1, "steps": 1}), (la.flow, {"until": 1.0})):
+        with pytest.raises(TypeError, match=r"model must be a lineament\.core\.AbstractModel"):
+            train(3, TASK, ORIGIN, **options)
+        with pytest.raises(TypeError, match="problem must be"):
+            train(NET, 3, ORIGIN, **options)
