@@ -1,7 +1,6 @@
 """Small parts of the tools for PyTorch by themselves, each against its definition."""
 
 import sys
-from importlib import import_module
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -30,10 +29,10 @@ from lineament.torch import (  # noqa: E402
     report,
     transformers,
 )
+from lineament.torch.budget import Choice  # noqa: E402
+from lineament.torch.expand import _own_variance  # noqa: E402
 from lineament.torch.layers import sites  # noqa: E402
-
-# The package has functions of these names.
-expanding, truncate = (import_module(f"lineament.torch.{name}") for name in ("expand", "truncate"))
+from lineament.torch.truncate import Truncation, _budget  # noqa: E402
 
 
 def draw(*shape):
@@ -256,7 +255,7 @@ def test_what_pytorch_draws_weights_with():
         assert rule.own_variance(layer) == pytest.approx(variance, rel=1e-12)
     assert kinds.ROWS.own_variance(None) == pytest.approx(4e-4, rel=1e-12)
     attention, lstm = nn.MultiheadAttention(6, 2), nn.LSTM(3, 5)
-    own = {site.name: expanding._own_variance(site) for site in [*sites(attention), *sites(lstm)]}
+    own = {site.name: _own_variance(site) for site in [*sites(attention), *sites(lstm)]}
     assert own["in_proj_weight"] == pytest.approx(2 / 24, rel=1e-12)
     assert own["weight_ih_l0"] == own["weight_hh_l0"] == pytest.approx(1 / 15, rel=1e-12)
 
@@ -364,14 +363,14 @@ def test_groups_of_a_convolution_have_moments_of_their_own():
 def test_what_a_truncation_did_is_told():
     seen, tuned = measured.Measured(1000, 0.125, 0.75, 0.5), measured.Measured(1000, 0.0625, None, None)
     cost = measured.Cost(7, 2000, 1000, 0.004, 0.0025)
-    told = str(truncate.Truncation(report.Table([]), 400, 100, 0.5, 0.25, seen, cost, tuned)).splitlines()
+    told = str(Truncation(report.Table([]), 400, 100, 0.5, 0.25, seen, cost, tuned)).splitlines()
     assert told == [
         "no layers", "parameters 400 → 100 (25.0%)", "outputs change by 50.0% or so were inputs isotropic (without data)",
         "outputs should change by 25.0% (from the calibration batches)", "outputs changed by 12.5% on 1,000 examples",
         "accuracy 75.00% → 50.00%", "fine-tuned: outputs changed by 6.2% on 1,000 examples",
         "7 examples: 2,000 → 1,000 operations, 4 → 2.5 ms",
     ]  # fmt: skip
-    plain = str(truncate.Truncation(report.Table([]), 0, 0, 0.5, None, None, None, None)).splitlines()
+    plain = str(Truncation(report.Table([]), 0, 0, 0.5, None, None, None, None)).splitlines()
     assert plain[1:] == [
         "parameters 0 → 0 (100.0%)",
         "outputs change by 50.0% or so were inputs isotropic (without data)",
@@ -381,15 +380,15 @@ def test_what_a_truncation_did_is_told():
 def test_budgets_are_counts_or_shares():
     model = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 4))  # 48 + 8 + 32 + 4 numbers
     curve = np.ones(4)
-    choices = {"a": truncate.Choice(48, 14, curve, curve), "b": truncate.Choice(32, 12, curve, curve)}
+    choices = {"a": Choice(48, 14, curve, curve), "b": Choice(32, 12, curve, curve)}
     for given, allowed in ((92, 80), (60, 48), (38, 26), (1.0, 80), (0.5, 34)):
-        assert truncate._budget(model, choices, given) == allowed
+        assert _budget(model, choices, given) == allowed
     for bad in (37, 0.4):
         with pytest.raises(ValueError, match=r"parameters allows \d+ of the model's 92; it has 38 with every layer"):
-            truncate._budget(model, choices, bad)
+            _budget(model, choices, bad)
     for bad in (0, 0.0, 1.5, -1, True, "all"):
         with pytest.raises(ValueError, match="parameters must be a positive count, or a share"):
-            truncate._budget(model, choices, bad)
+            _budget(model, choices, bad)
 
 
 def test_a_table_of_layers_is_aligned_and_leaves_empty_columns_out():
