@@ -16,6 +16,7 @@ from lineament.torch import (  # noqa: E402
     Recorder,
     batches,
     calibration,
+    contract,
     derivatives,
     expand,
     jacobian,
@@ -32,7 +33,7 @@ from lineament.torch import (  # noqa: E402
 from lineament.torch.budget import Choice  # noqa: E402
 from lineament.torch.expand import _own_variance  # noqa: E402
 from lineament.torch.layers import sites  # noqa: E402
-from lineament.torch.truncate import Truncation, _budget  # noqa: E402
+from lineament.torch.truncate import Truncation, _bound, _budget  # noqa: E402
 
 
 def draw(*shape):
@@ -569,3 +570,66 @@ def test_a_product_tells_what_it_stands_for():
     assert isinstance(found, Factored)
     assert (found.in_features, found.out_features, found.groups, found.bias) == (4, 3, 1, None)
     close(found.weight.double(), layer.weight.double(), 1e-5)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What goes together in a block of the kernel
+
+
+@pytest.mark.parametrize("outputs", ["all", "diagonal", "mean"])
+@pytest.mark.parametrize("memory", [1.0, 3000.0, 9000.0, 1e9])
+def test_pairs_of_positions_go_together_as_far_as_there_is_room(monkeypatch, outputs, memory):
+    seen, x, y, c, t, s, o = [], 7, 5, 2, 3, 4, 6
+    p, q = (derivatives.Outer(draw(n, 1, k, 2), draw(n, c, 1, k, o), lambda a: a, 2) for n, k in ((x, t), (y, s)))
+
+    def spied(function):
+        return lambda weight, d, other: (seen.append(len(d)), function(weight, d, other))[1]
+
+    monkeypatch.setattr(contract, "_summed_first", spied(contract._summed_first))
+    monkeypatch.setattr(contract, "_crossed", {name: spied(rule) for name, rule in contract._crossed.items()})
+    tile = contract.Tile(x, y, c, outputs, p.x, False)
+    tile._pairs(p, q, memory)
+    # Sums over the positions of one, weighted by pairs; or products of all pairs, and what is added up of them.
+    each = {"all": t * y * (c * o + s), "diagonal": t * y * s * (c + 1), "mean": 2 * t * y * s}[outputs]
+    room = memory / 3 / 8
+    assert sum(seen) == x
+    assert seen[0] == x or seen[0] == 1 or seen[0] * each <= room
+    assert seen[0] == x or (seen[0] + 1) * each > room
+    assert set(seen[:-1]) <= {seen[0]}
+
+
+@pytest.mark.parametrize("memory", [1.0, 2000.0, 4000.0, 1e9])
+def test_sums_over_positions_are_written_out_as_far_as_there_is_room(monkeypatch, memory):
+    b, k, c, g, t, o, i = 3, 4, 2, 2, 3, 5, 6
+    p, q = (derivatives.Outer(draw(n, g, t, i), draw(n, c, g, t, o), lambda a: a, i) for n in (b, k))
+    tile, rows = contract.Tile(b, k, c, "all", p.x, False), []
+    monkeypatch.setattr(tile, "gram", lambda J, K: rows.append((J.shape[2], K.shape[2])))
+    tile._slices(p, q, memory)
+    assert sum(J for J, _ in rows) == sum(K for _, K in rows) == g * o * i
+    each = (b + k) * c * g * i * 8
+    step = rows[0][0] // (g * i)
+    assert step == o or step == 1 or step * each <= memory
+    assert step == o or (step + 1) * each > memory
+
+
+def test_few_columns_wait_for_others_and_none_is_lost():
+    for columns, sizes in ((8, (1, 2, 3, 9, 4, 5)), (3, (1, 1, 1, 1)), (100, (2, 3))):
+        tile = contract.Tile(3, 2, 2, "all", draw(1), False)
+        tile.columns = columns
+        parts = [(draw(3, 2, size), draw(2, 2, size)) for size in sizes]
+        for J, K in parts:
+            tile.gram(J, K)
+            assert sum(left.shape[2] for left, _ in tile.waiting) < columns
+        close(tile.result(), sum(torch.einsum("xip,yjp->xyij", J, K) for J, K in parts))
+
+
+def test_what_a_model_loses_is_bounded_by_the_energies_of_its_layers():
+    def cut(*spectra):
+        S = torch.tensor(spectra, dtype=torch.float64)
+        return SimpleNamespace(parts=SimpleNamespace(S=S))
+
+    cuts = {"a": cut([3.0, 1.0], [2.0, 0.0]), "b": cut([1.0, 1.0]), "c": cut([0.0, 0.0])}
+    for picked, kept in (
+        ({"a": 1}, 13 / 14), ({"a": 1, "b": 1}, 13 / 28), ({"a": 2, "b": None}, 1.0), ({"a": None}, 1.0), ({"c": 1}, 1.0),
+    ):  # fmt: skip
+        assert _bound(cuts, picked) == pytest.approx((1 - kept) ** 0.5, rel=1e-12)
