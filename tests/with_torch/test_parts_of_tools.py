@@ -28,6 +28,7 @@ from lineament.torch import (  # noqa: E402
     packed,
     probing,
     report,
+    taps,
     transformers,
 )
 from lineament.torch.budget import Choice  # noqa: E402
@@ -710,3 +711,27 @@ def test_a_table_of_embeddings_gives_its_derivatives_itself():
             if x[example, place] != 6:  # the padding
                 wanted[example, place, :, x[example, place]] = torch.eye(3).double()
     close(J, wanted)
+
+
+@pytest.mark.parametrize("form", ["Bent", "Clipped"])
+def test_functions_that_pytorch_differentiates_output_by_output_take_another_form(form):
+    named = {"Bent": ("silu", "hardswish", "mish", "gelu"), "Clipped": ("hardtanh", "relu6")}[form]
+    x = (3 * draw(2, 5)).requires_grad_()
+    for function in (getattr(nn.functional, name) for name in named):
+        with taps.Taps({}, 2, False) as noted:
+            out = function(x)
+        assert out.grad_fn.name() == f"{form}Backward"
+        assert noted.ran == [function]
+        (found,), (wanted,) = (torch.autograd.grad(y.sum(), x) for y in (out, function(x)))
+        close(out.detach(), function(x).detach())
+        close(found, wanted)
+
+
+def test_what_need_not_work_in_place_does_not():
+    for function in (nn.functional.relu, nn.functional.leaky_relu, nn.functional.elu):
+        x = draw(2, 5)
+        before = x.clone()
+        with taps.Taps({}, 2, False):
+            out = function(x, inplace=True)
+        close(x, before)
+        close(out, function(before))
