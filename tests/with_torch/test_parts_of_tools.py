@@ -735,3 +735,17 @@ def test_what_need_not_work_in_place_does_not():
             out = function(x, inplace=True)
         close(x, before)
         close(out, function(before))
+
+
+def test_hidden_units_beyond_the_rank_of_a_group_carry_nothing():
+    """A rank is that to which single precision knows the weight: what it rounds would have the root 1e-4."""
+    layer = nn.Conv1d(6, 8, 1, groups=2)
+    u, v = torch.randn(2, 4, 1), torch.randn(2, 1, 3)
+    layer.weight.data = (u @ v).reshape(8, 3, 1)
+    found = expand(layer, 2)
+    assert "4 hidden units carry nothing: the rank is 2" in found.report[0].note
+    first, last = (W.detach() for W in found.model.factors())
+    for group in range(2):
+        assert first[group, 0].abs().max() > 0.1
+        assert not first[group, 1:].any()
+        assert not last[group, :, 1:].any()
