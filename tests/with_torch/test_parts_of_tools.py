@@ -658,9 +658,9 @@ class Shifted(nn.Module):
 
 
 class Attending(nn.Module):
-    def __init__(self, first):
+    def __init__(self, first, width=4):
         super().__init__()
-        self.attention, self.first = nn.MultiheadAttention(4, 2, batch_first=first), first
+        self.attention, self.first = nn.MultiheadAttention(width, 1, batch_first=first), first
 
     def forward(self, x):
         x = x if self.first else x.transpose(0, 1)
@@ -679,6 +679,7 @@ STRUCTURED = {
     "batch norm": (nn.BatchNorm2d(3).eval(), (4, 3, 2, 2)),
     "batch norm of rows": (nn.BatchNorm1d(3).eval(), (4, 3)), "shifts": (Shifted(), (4, 3, 3)),
     "attention": (Attending(True), (3, 5, 4)), "attention over time": (Attending(False), (3, 5, 4)),
+    "attention of width one": (Attending(False, 1), (3, 5, 1)),
 }  # fmt: skip
 
 
