@@ -658,13 +658,16 @@ class Shifted(nn.Module):
 
 
 class Attending(nn.Module):
-    def __init__(self, first, width=4):
+    def __init__(self, first, width=4, twice=1):
         super().__init__()
-        self.attention, self.first = nn.MultiheadAttention(width, 1, batch_first=first), first
+        sizes = {"kdim": twice * width, "vdim": twice * width, "bias": twice == 1}
+        self.attention, self.first = nn.MultiheadAttention(width, 1, batch_first=first, **sizes), first
+        self.twice = twice
 
     def forward(self, x):
         x = x if self.first else x.transpose(0, 1)
-        return self.attention(x, x, x)[0].sum(1 if self.first else 0)
+        seen = x if self.twice == 1 else torch.cat([x] * self.twice, -1)
+        return self.attention(x, seen, seen)[0].sum(1 if self.first else 0)
 
 
 STRUCTURED = {
@@ -679,7 +682,7 @@ STRUCTURED = {
     "batch norm": (nn.BatchNorm2d(3).eval(), (4, 3, 2, 2)),
     "batch norm of rows": (nn.BatchNorm1d(3).eval(), (4, 3)), "shifts": (Shifted(), (4, 3, 3)),
     "attention": (Attending(True), (3, 5, 4)), "attention over time": (Attending(False), (3, 5, 4)),
-    "attention of width one": (Attending(False, 1), (3, 5, 1)),
+    "attention of width one": (Attending(False, 1, 2), (3, 5, 1)),
 }  # fmt: skip
 
 
