@@ -1,15 +1,14 @@
 """Ranks within budgets, decompositions and spectra, against brute force and definitions."""
 
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
-from lineament.torch import budget, decomposition
+from lineament.torch import budget, decomposition, spectra
+from lineament.torch.spectra import energy_curve, factored_size, least_rank
 
-spectra = import_module("lineament.torch.spectra")  # the package has a function of this name
 RNG = np.random.default_rng(0)
 
 
@@ -142,16 +141,16 @@ def test_the_gap_of_factors_is_relative():
 
 def test_energies_of_groups_together():
     S = np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-    np.testing.assert_allclose(spectra.energy_curve(S), [5 / 8, 7 / 8, 1])
-    np.testing.assert_array_equal(spectra.energy_curve(np.zeros((1, 2))), 1)
+    np.testing.assert_allclose(energy_curve(S), [5 / 8, 7 / 8, 1])
+    np.testing.assert_array_equal(energy_curve(np.zeros((1, 2))), 1)
     for share, rank in ((0.5, 1), (0.625, 1), (0.63, 2), (0.875, 2), (0.9, 3), (1.0, 3)):
-        assert spectra.least_rank(spectra.energy_curve(S), share) == rank
-    assert spectra.factored_size(torch.zeros(2, 3, 5), 4) == 2 * 4 * 8
+        assert least_rank(energy_curve(S), share) == rank
+    assert factored_size(torch.zeros(2, 3, 5), 4) == 2 * 4 * 8
 
 
 def test_the_spectrum_of_a_layer_by_definition():
     layer = torch.nn.Linear(6, 4)
-    (row,) = spectra.spectra(layer)
+    (row,) = spectra(layer)
     s = np.linalg.svd(layer.weight.detach().double().numpy(), compute_uv=False)
     p = s / s.sum()
     assert row.effective_rank == pytest.approx(np.exp(-np.sum(p * np.log(p))))
@@ -160,7 +159,7 @@ def test_the_spectrum_of_a_layer_by_definition():
     assert (row.parameters, row.saved_99) == (24, max(0, 24 - row.rank_99 * 10))
     np.testing.assert_allclose(row.singular_values, s, rtol=1e-12)
     torch.nn.init.zeros_(layer.weight)
-    (zero,) = spectra.spectra(layer)
+    (zero,) = spectra(layer)
     assert (zero.effective_rank, zero.stable_rank, zero.rank_99) == (0, 0, 1)
     torch.nn.init.constant_(layer.weight, float("nan"))
-    assert not spectra.spectra(layer)[0].done
+    assert not spectra(layer)[0].done

@@ -97,17 +97,20 @@ class Growing:
     def write_if_due(self) -> None:
         """Write if so many records have gathered; a disk that is full is a warning, once."""
         if self.folder is not None and len(self._rows) >= self._due:
-            self.write_or_warn()
+            self.write_or_warn(5)  # by way of a recorder that was called, and of the record that it adds
 
-    def write_or_warn(self) -> None:
-        """Write what is in memory; a disk that is full, or a folder that another has taken over, is a warning, once."""
+    def write_or_warn(self, level: int) -> None:
+        """Write what is in memory; a disk that is full, or a folder that another has taken over, is a warning, once.
+
+        `level` says how many calls further out the training loop is, to which the warning points.
+        """
         try:
             self.write()
         except (store.UnwritableError, HeldError) as error:
             # Each trial joins all that waits: trials at growing distances keep the cost of a record constant.
             self._due = 2 * len(self._rows)
             if not self._failing:
-                warnings.warn(f"{error}. Training and recording go on; writing is tried again later", stacklevel=4)
+                warnings.warn(f"{error}. Training and recording go on; writing is tried again later", stacklevel=level)
             self._failing = True
 
     def write(self) -> None:

@@ -78,7 +78,7 @@ class Keeper:
 
     def close(self) -> None:
         """Write what was recorded, and give the folder back; a `with` block does it at its end, whatever happens."""
-        self._growing.write_or_warn()
+        self._growing.write_or_warn(3)
         self._growing.close()
 
     def _begin(self, step: float) -> float:
@@ -102,7 +102,7 @@ class Keeper:
         self._growing.add(row)
         if trouble is not None and not self._warned:
             self._warned = True
-            warnings.warn(f"{trouble}. Recording goes on", stacklevel=4)
+            warnings.warn(f"{trouble}. Recording goes on", stacklevel=3)
         row.seconds[0] = time.perf_counter() - begun + self._debt
         if np.isfinite(between):
             self._spent, self._trained = self._spent + row.seconds[0], self._trained + between
