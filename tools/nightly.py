@@ -46,8 +46,11 @@ def install(python: str, version: str) -> Path:
     kept = [line for line in Path("constraints.txt").read_text().splitlines() if line.split("==")[0] in FIXED]
     constraints.write_text("\n".join(kept) + "\n")
     inside = folder / "bin" / "python"
+    pip = (inside, "-m", "pip", "install")
+    # The pip that comes with Python takes many times as long to choose among versions.
+    subprocess.run((*pip, "--quiet", "--upgrade", "pip"), check=True)
     newest = ("--quiet", "--upgrade", "--upgrade-strategy", "eager", "-c", str(constraints))
-    subprocess.run((inside, "-m", "pip", "install", *newest, "-e", ".[dev,torch]"), check=True)
+    subprocess.run((*pip, *newest, "-e", ".[dev,torch]"), check=True)
     return inside
 
 

@@ -146,6 +146,10 @@ def deep(
     solver, velocity = _solver(W0, target, d, depth, until or longest)
     mattering, heavy = _explain(MATTERS, target, d), _explain(HEAVY, target, d)
     look = lambda t, w: Moment(t, *shares(w.reshape(W0.shape), target, d))  # noqa: E731
+    deciding = target[:, heavy]
+    size = np.sum(deciding**2, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    heavy_shares = lambda w: np.add.reduce(w.reshape(W0.shape)[:, heavy] * deciding, axis=0) / size  # noqa: E731
     goal = (1 - enough) * look(0.0, W0).left
 
     def ahead(now: Moment) -> float:
@@ -161,7 +165,7 @@ def deep(
 
     pace = float(np.abs(velocity(0.0, W0.ravel())).max())
     first = FINE * float(np.abs(W0).max()) / pace if pace > 0 else inf
-    records = follow(solver, look, heavy, FINE, first, None if until else ahead, tried)
+    records = follow(solver, look, heavy_shares, heavy, FINE, first, None if until else ahead, tried)
     return Progress(*map(np.asarray, zip(*records, strict=True)))
 
 

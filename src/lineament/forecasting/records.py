@@ -30,11 +30,13 @@ class Moment(NamedTuple):
 
 
 Look = Callable[[float, Array], Moment]
+Shares = Callable[[Array], Array]
 
 
 def follow(
     solver: OdeSolver,
     look: Look,
+    shares: Shares,
     heavy: NDArray[np.bool_],
     fine: float,
     first: float,
@@ -46,6 +48,7 @@ def follow(
     Args:
         solver: of the flow.
         look: what is recorded of a state.
+        shares: of a state, those of the heavy components alone: what is asked for some eight times before each record.
         heavy: the components that decide how close the records are.
         fine: how far these, and time, may move between two records.
         first: the time of the first record after the start, at the latest.
@@ -64,27 +67,29 @@ def follow(
         enough = ahead is not None and ahead(end) <= 0
         if ahead is not None and enough:
             end = at(_passage(lambda t, at=at: ahead(at(t)), since, end.time))
-        records += _between(records[-1], end, at, since, heavy, fine, first)
+        heavy_at = lambda t, inside=inside: shares(inside(t))  # noqa: E731
+        records += _between(records[-1], end, at, heavy_at, since, heavy, fine, first)
         if enough:
             break
     return records if records[-1].time >= end.time else [*records, end]
 
 
 def _between(
-    last: Moment, end: Moment, at: Callable[[float], Moment], since: float, heavy: NDArray[np.bool_], fine: float,
-    first: float,
+    last: Moment, end: Moment, at: Callable[[float], Moment], heavy_at: Callable[[float], Array], since: float,
+    heavy: NDArray[np.bool_], fine: float, first: float,
 ) -> list[Moment]:  # fmt: skip
     """The records within a step of the solver, which began at `since`."""
     found: list[Moment] = []
-
-    def moved(to: Moment) -> float:
-        return float(np.max(np.abs(to.share - last.share)[heavy], initial=0.0))
-
     while True:
+        recorded = last.share[heavy]
+
+        def moved(share: Array, recorded: Array = recorded) -> float:
+            return float(np.abs(share - recorded).max(initial=0.0))
+
         latest = max((1 + fine) * last.time, first)
         to = end if end.time <= latest else at(latest)
-        if moved(to) > fine:
-            to = at(_passage(lambda t: fine - moved(at(t)), since, to.time))
+        if moved(to.share[heavy]) > fine:
+            to = at(_passage(lambda t, moved=moved: fine - moved(heavy_at(t)), since, to.time))
         elif end.time < latest:
             return found
         found.append(to)

@@ -246,9 +246,10 @@ class _Layers:
 
     def __init__(self, model: AbstractLayered | Traced, parameters: Any, x: jax.Array) -> None:
         self.model, self.parameters, self.taps = model, parameters, model.tap_shapes
-        inputs, derivatives = jax.eval_shape(partial(_factors, model), parameters, x[:1])
+        shaped_factors, shaped_rows = _shaped(model)
+        inputs, derivatives = shaped_factors(parameters, x[:1])
         self.outputs, self.dtype = derivatives[0].shape[1], derivatives[0].dtype
-        rows = [jax.eval_shape(partial(model.rows, layer), a).shape for layer, a in enumerate(inputs)]
+        rows = [shaped_rows(layer, a).shape for layer, a in enumerate(inputs)]
         self.fans = [(shape[2], fan_out) for shape, (_, fan_out) in zip(rows, self.taps, strict=True)]
         self.held = sum(prod(leaf.shape) for leaf in (*inputs, *derivatives))
         self.largest = max([prod(self.fans[part]) for part in range(self.count) if not self.paired(part)], default=0)
@@ -367,6 +368,19 @@ def _layer_jacobian(
 
 
 _jitted_rows = eqx.filter_jit(lambda model, layer, a: model.rows(layer, a))
+_traced_factors = jax.jit(_factors, static_argnums=0)
+_traced_rows = jax.jit(lambda model, layer, a: model.rows(layer, a), static_argnums=(0, 1))
+
+
+def _shaped(model: AbstractLayered | Traced) -> tuple[Callable, Callable]:
+    """Shapes of factors and of rows. Those of a model, which is a constant, are traced once, not at every kernel."""
+    if isinstance(model, AbstractLayered):
+        return partial(_traced_factors.eval_shape, model), partial(_traced_rows.eval_shape, model)
+
+    def rows(layer: int, a: jax.Array) -> Any:
+        return jax.eval_shape(partial(model.rows, layer), a)
+
+    return partial(jax.eval_shape, partial(_factors, model)), rows
 
 
 def _gram(J: Any, J_right: Any, outputs: Outputs, on_host: bool) -> Any:
