@@ -73,7 +73,7 @@ EXPERIMENTS = (
     Claim(
         "hacohen-f3",
         place="Figure 3",
-        title="The scale matrices of five-layer networks keep to their first means until the network has converged",
+        title="At small steps the scale matrices of five-layer networks keep to their first means until convergence",
         statement=r"A_l^s\approx\alpha_l I,\quad B_l^s\approx\beta_l I\quad\mathrm{until\ convergence}",
         check="lineament.claims.hacohen.figure_3:check",
         words=(
@@ -200,7 +200,7 @@ EXPERIMENTS = (
     Claim(
         "hacohen-f6b",
         place="Figure 6b, §4.2",
-        title="Examples that need more principal components to be classified linearly are learnt later",
+        title="Over bins, examples that need more principal components to be classified linearly are learnt later",
         statement=(
             r"P^*(x)=\min\lbrace P:\ f_{\mathrm{lin}}(\mathrm{proj}_{P'}x)=y(x)\ \forall P'\ge P\rbrace,\quad "
             r"r(a_{\mathrm{conv}},P^*)=-0.93"
