@@ -136,7 +136,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="10 s",
-        full="5 min on an H200 (estimate)",
+        full="12 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f5",
@@ -195,7 +195,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="10 s",
-        full="4 min on an H200 (estimate)",
+        full="9 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f6b",
@@ -253,7 +253,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="13 s",
-        full="5 min on an H200 (estimate)",
+        full="12 min on an H200",
     ),
     Claim(
         "hacohen-f8",
@@ -348,7 +348,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="3 min on an H200 (estimate)",
+        full="4 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f9",
@@ -380,7 +380,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="8 min on an H200 (estimate)",
+        full="11 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f10",
@@ -408,7 +408,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="2 min on an H200 (estimate)",
+        full="7 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f11",

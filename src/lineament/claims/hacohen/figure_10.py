@@ -106,7 +106,7 @@ class Times(NamedTuple):
     ),
     full=Settings(
         "cats-dogs",
-        (Case("n ≤ q", 500, 3000, (1e-3, 5e-4), 100), Case("n > q", 10_000, 300, (5e-4, 2e-3), 100)),
+        (Case("n ≤ q", 300, 3000, (1e-3, 5e-4), 100), Case("n > q", 10_000, 300, (5e-4, 2e-3), 100)),
         10, 3, 1024, 0.5, 0.9,
     ),
 )  # fmt: skip
