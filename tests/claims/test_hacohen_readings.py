@@ -95,7 +95,7 @@ def test_each_network_is_judged_by_the_labels_that_it_was_given():
     labels = np.array([[0, 1, 1], [1, 1, 0]])  # the noise of either network is its own
     predictions = np.concatenate([labels, [[0, 1], [0, 0]]], axis=1)[:, None].repeat(7, axis=1)
     epochs, tests = np.arange(1, 8), np.array([0, 1])
-    cell = section_5_4._cell(settings, case, section_5_4.OWN_NOISE, 0.05, epochs, predictions, labels, tests)
+    cell = section_5_4._cell(settings, case, section_5_4.OWN_NOISE, "He", 0.05, epochs, predictions, labels, tests)
     assert cell.train == pytest.approx(1.0)
     assert cell.test == pytest.approx(0.75)
     assert cell.images == {"training": 3, "test": 2}

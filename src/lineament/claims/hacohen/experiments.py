@@ -73,7 +73,7 @@ EXPERIMENTS = (
     Claim(
         "hacohen-f3",
         place="Figure 3",
-        title="The scale matrices of five-layer networks keep to their first means until the network has converged",
+        title="At small steps the scale matrices of five-layer networks keep to their first means until convergence",
         statement=r"A_l^s\approx\alpha_l I,\quad B_l^s\approx\beta_l I\quad\mathrm{until\ convergence}",
         check="lineament.claims.hacohen.figure_3:check",
         words=(
@@ -136,7 +136,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="10 s",
-        full="5 min on an H200 (estimate)",
+        full="12 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f5",
@@ -195,12 +195,12 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="10 s",
-        full="4 min on an H200 (estimate)",
+        full="9 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f6b",
         place="Figure 6b, §4.2",
-        title="Examples that need more principal components to be classified linearly are learnt later",
+        title="Over bins, examples that need more principal components to be classified linearly are learnt later",
         statement=(
             r"P^*(x)=\min\lbrace P:\ f_{\mathrm{lin}}(\mathrm{proj}_{P'}x)=y(x)\ \forall P'\ge P\rbrace,\quad "
             r"r(a_{\mathrm{conv}},P^*)=-0.93"
@@ -253,7 +253,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="13 s",
-        full="5 min on an H200 (estimate)",
+        full="12 min on an H200",
     ),
     Claim(
         "hacohen-f8",
@@ -348,7 +348,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="3 min on an H200 (estimate)",
+        full="4 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f9",
@@ -380,7 +380,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="8 min on an H200 (estimate)",
+        full="11 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f10",
@@ -408,7 +408,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="2 min on an H200 (estimate)",
+        full="7 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f11",

@@ -10,6 +10,7 @@ from ...data.tasks import Task
 from ...evidence import Evidence, at_least
 from ...evidence import figure as fig
 from ..sizes import sizes
+from ..stand_in import judged
 from .pictures import correlations, drawn_rows, images, strip
 
 ALIKE = "“look as if”: four fifths of the pixels' deviation in common, set before these runs"
@@ -55,17 +56,20 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         filters += [_filtered(shown, components, settings.components, cutoff, grey) for cutoff in settings.cutoffs]
     best = max(filters, key=lambda filtered: filtered.alike.mean())
     return Evidence(
-        checks=[
-            at_least(
-                "mean correlation of projected and low-passed images, best filter", best.alike.mean(), 0.8, ALIKE
-            ),
-            at_least(
-                "variance that filter keeps, over that the components keep",
-                best.kept / kept[best.grey],
-                0.8,
-                "four fifths, set before these runs; the components keep the most that is possible",
-            ),
-        ],
+        checks=judged(
+            [
+                at_least(
+                    "mean correlation of projected and low-passed images, best filter", best.alike.mean(), 0.8, ALIKE
+                ),
+                at_least(
+                    "variance that filter keeps, over that the components keep",
+                    best.kept / kept[best.grey],
+                    0.8,
+                    "four fifths, set before these runs; the components keep the most that is possible",
+                ),
+            ],
+            settings.data,
+        ),
         numbers=_numbers(filters, kept),
         settings=task.sizes | {"best cut-off, cycles per image": best.cutoff, "best in grey": best.grey},
         protocol={

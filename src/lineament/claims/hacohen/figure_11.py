@@ -13,6 +13,7 @@ from ...evidence import figure as fig
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
+from ..stand_in import judged
 from . import readings
 from .networks import Architecture, convolutional, start
 
@@ -60,14 +61,17 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         (kind, a, b) for kind in kinds for a, b in zip(settings.components, settings.components[1:], strict=False)
     ]
     return Evidence(
-        checks=[
-            readings.shown(
-                f"{kind} labels: mean accuracy with P = {a} less that with P = {b}",
-                means[kind, a] - means[kind, b],
-                LEAST,
-            )
-            for kind, a, b in pairs
-        ],
+        checks=judged(
+            [
+                readings.shown(
+                    f"{kind} labels: mean accuracy with P = {a} less that with P = {b}",
+                    means[kind, a] - means[kind, b],
+                    LEAST,
+                )
+                for kind, a, b in pairs
+            ],
+            settings.data,
+        ),
         numbers={f"{kind}, P = {P}: mean accuracy over the run": float(m.mean()) for (kind, P), m in means.items()}
         | {
             "share of switched labels, real, smallest P": float(

@@ -10,6 +10,7 @@ from ...data.tasks import Task
 from ...evidence import Evidence, at_least, at_most
 from ...evidence import figure as fig
 from ..sizes import sizes
+from ..stand_in import judged
 from .pictures import correlations, drawn_rows, images, strip
 
 
@@ -50,17 +51,29 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         f"before, leave them as they are (r = {last:.2f})."
     )
     return Evidence(
-        checks=[
-            at_least(
-                "d₁/d_q over the factor", d[0] / d[-1] / settings.factor, 100, "“significantly smaller”: a hundredth"
-            ),
-            at_least(
-                "mean correlation with the original, last amplified", last, 0.9, "nine tenths, set before these runs"
-            ),
-            at_most(
-                "the same, first amplified, over last amplified", first / last, 1, "the order that the pictures show"
-            ),
-        ],
+        checks=judged(
+            [
+                at_least(
+                    "d₁/d_q over the factor",
+                    d[0] / d[-1] / settings.factor,
+                    100,
+                    "“significantly smaller”: a hundredth",
+                ),
+                at_least(
+                    "mean correlation with the original, last amplified",
+                    last,
+                    0.9,
+                    "nine tenths, set before these runs",
+                ),
+                at_most(
+                    "the same, first amplified, over last amplified",
+                    first / last,
+                    1,
+                    "the order that the pictures show",
+                ),
+            ],
+            settings.data,
+        ),
         numbers={"d₁/d_q": float(d[0] / d[-1]), "correlation with the original, first amplified": first},
         settings=task.sizes | {"components": components.count},
         protocol={

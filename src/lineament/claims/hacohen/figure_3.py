@@ -17,10 +17,12 @@ from ...theory import pc_bias
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
+from ..stand_in import judged as judged_on
 from . import readings
 from .networks import Start, dense, start
 
 TENTH = "≈ is taken as within a tenth, set before these runs; the paper prints no number"
+PRINTED_EPOCH = 200  # where the paper's networks reach their best test accuracy
 WIDER = 4  # of the control's hidden layers, over those that failed
 
 
@@ -111,10 +113,13 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     The paper sees both stay at α_l and β_l up to epoch 200, where its networks reach their best test accuracy, with A
     leaving first. It names Glorot's start and dropout 0.5, and no step size; what it does say is that the best test
     accuracy comes at epoch 200. So the statement is judged on Glorot's start with dropout 0.5 at every step size whose
-    best test accuracy comes within a factor of two of that epoch, the worst of them counting: mean diagonals within a
-    tenth of α_l and β_l, other entries within a tenth of them in the mean, and A₂ moving more than B₄ (three factors
-    each) by two standard errors over networks. The best test accuracy is the first that cannot be told from the highest
-    (one standard error). Definition 3, no dropout, other step sizes and the square loss are shown beside.
+    best test accuracy comes within a factor of two of that epoch, the worst of them counting: small steps alone. At
+    full size 10⁻⁴ … 10⁻² were swept first; all had their best test accuracy before epoch 100, so that 3·10⁻⁵ was
+    added below, after that was seen, to meet the paper's epoch. It is the one step size judged there. Asked are mean
+    diagonals within a tenth of α_l and β_l, other entries within a tenth of them in the mean, and A₂ moving more than
+    B₄ (three factors each) by two standard errors over networks. The best test accuracy is the first that cannot be
+    told from the highest (one standard error). Definition 3, no dropout, other step sizes and the square loss are
+    shown beside.
 
     The statement is one about wide layers. Where a check fails, a control tells whether the run's width is to blame: what
     is judged is trained once more with hidden layers four times as wide. If these keep to their means, the run is too
@@ -130,7 +135,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         control = _control(settings, task, key, [cell.step_size for cell in judged])
         checks = _checks(judged, _too_narrow(settings, control))
     return Evidence(
-        checks=checks,
+        checks=judged_on(checks, settings.data),
         numbers=_numbers(cells, epochs)
         | _numbers(control, epochs, f"control, layers of {WIDER * settings.hidden[0]}: "),
         settings=task.sizes | {"step sizes judged": [cell.step_size for cell in judged]},
@@ -247,6 +252,9 @@ def _numbers(cells: list[Cell], epochs: np.ndarray, which: str = "") -> dict[str
             f"{label}: B off β up to there, any layer": float(cell.off(1).max()),
             f"{label}: std of A₂'s diagonal over α₂ there": float(cell.summary[:, cell.best, 0, 1, 1].mean()),
         }
+        if PRINTED_EPOCH in epochs:
+            at = cell.summary[:, np.flatnonzero(epochs == PRINTED_EPOCH)[0], 0, 1, 0].mean()
+            numbers[f"{label}: A₂ off α₂ at epoch {PRINTED_EPOCH}"] = float(abs(at - 1))
     return numbers
 
 

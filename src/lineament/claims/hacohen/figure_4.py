@@ -18,6 +18,7 @@ from ...models.collapsed import Collapsed
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
+from ..stand_in import judged
 from . import readings
 from .networks import Activation, Architecture, convolutional, dense, start
 
@@ -89,7 +90,8 @@ class Along(NamedTuple):
 ALL: tuple[by_epochs.Loss, ...] = ("cross-entropy", "square")
 CE: tuple[by_epochs.Loss, ...] = ("cross-entropy",)
 SHORT, LONG = (0, 1, 3, 6, 12, 25, 50), (0, 1, 2, 5, 10, 20, 50, 100)
-EARLY = (0, 1, 2, 3, 4, 6, 8, 11, 15)  # "at the beginning"
+BEGINNING = 15  # epochs: "most notable at the beginning"
+EARLY_AND_LATE = (0, 1, 2, 3, 4, 6, 8, 11, BEGINNING, 25, 50, 100)
 QUICK = Settings(
     cases=(
         Case("a", "photographs", "dense", "linear", CE, (0.01,), SHORT),
@@ -108,8 +110,8 @@ FULL = Settings(
         Case("a", "cifar-10", "dense", "linear", ALL, (3e-4, 2e-3), LONG, dropout=0.5),
         Case("b", "cats-dogs", "st-VGG", "linear", ALL, (0.005, 0.02), LONG),
         Case("c", "cats-dogs", "dense", "linear", CE, (0.02, 0.1), LONG, dropout=0.5),
-        Case("d", "cats-dogs", "st-VGG", "elu", CE, (0.05, 0.01), EARLY),
-        Case("d", "cats-dogs", "st-VGG", "relu", CE, (0.05, 0.01), EARLY, judged=False),
+        Case("d", "cats-dogs", "st-VGG", "elu", CE, (0.05, 0.01), EARLY_AND_LATE),
+        Case("d", "cats-dogs", "st-VGG", "relu", CE, (0.05, 0.01), EARLY_AND_LATE, judged=False),
     ),
     hidden=1024,
     networks=10,
@@ -130,9 +132,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     W_opt. That is the optimum of the square loss, while the paper trains by cross-entropy and says that the square loss
     gives the same: the distance counts under the loss that favours the statement. On whitened data (c) the last group
     must stand to the first as 1, within a quarter. In the non-linear network (d) the effect is "most notable at the
-    beginning": the spread must be ordered at one record at least, also at the printed step, 0.05. Its activation is not
-    named; ELU is judged, ReLU shown. As in the paper dense networks have dropout before their output at full size, and
-    what is read as a linear network has none.
+    beginning": the spread must be ordered at one record of the first 15 epochs at least, also at the printed step,
+    0.05; later records are shown. Its activation is not named; ELU is judged, ReLU shown. As in the paper dense
+    networks have dropout before their output at full size, and what is read as a linear network has none.
     """
     # Case by case, but the components of each data set, which take a while, only once.
     fitted = {}
@@ -147,7 +149,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     for run in runs:
         numbers |= _numbers(run)
     return Evidence(
-        checks=_checks([run for run in runs if run.case.judged]),
+        checks=judged(_checks([run for run in runs if run.case.judged]), *fitted),
         numbers=numbers,
         settings={"groups of components": len(runs[0].spread[0])}
         | {f"examples, {name}": len(task.X) for name, (task, _) in fitted.items()},
@@ -260,13 +262,12 @@ def _checks(runs: list[Along]) -> list[Check]:
     checks = []
     for panel in ("a", "b", "d"):
         of_panel = [run for run in runs if run.case.panel == panel]
-        summed = np.max if panel == "d" else np.min
         trained = [run for run in of_panel if run.loss == "cross-entropy"]
-        lag = min((float(summed(run.lag)) for run in trained), default=np.nan)
+        lag = min((_counted(run) for run in trained), default=np.nan)
         checks.append(
             at_least(
                 f"({panel}): spread left, last group less first, in standard errors"
-                + (", at its most" if panel == "d" else ", at every record"),
+                + (f", at its most up to epoch {BEGINNING}" if panel == "d" else ", at every record"),
                 lag,
                 readings.ERRORS,
                 "two standard errors by the jackknife over networks; against them it fails, between it cannot be told",
@@ -279,6 +280,11 @@ def _checks(runs: list[Along]) -> list[Check]:
     far = max(white, key=lambda ratio: abs(np.log(ratio)), default=np.nan)
     checks.append(within("(c) whitened: spread left, last group over first, at its most", far, 0.8, 1.25, SAME))
     return checks
+
+
+def _counted(run: Along) -> float:
+    """The lag that counts: the least of all records, in non-linear networks the largest at the beginning."""
+    return float(run.lag[run.epochs <= BEGINNING].max() if run.case.panel == "d" else run.lag.min())
 
 
 def _distance_check(panel: str, runs: list[Along]) -> Check:
@@ -305,7 +311,7 @@ def _between(lag: float, runs: list[Along]) -> str:
 def _numbers(run: Along) -> dict[str, float]:
     index = np.arange(run.spread.shape[1])
     numbers = {}
-    for record in (0, len(run.epochs) // 2, len(run.epochs) - 1):
+    for record in range(len(run.epochs)) if run.case.panel == "d" else (0, len(run.epochs) // 2, len(run.epochs) - 1):
         name = f"{run.label}, epoch {run.epochs[record]}"
         numbers |= {
             f"{name}: spread left, first group": float(run.spread[record, 0]),

@@ -13,6 +13,7 @@ from ...evidence import figure as fig
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
+from ..stand_in import judged
 from . import readings
 from .networks import Activation, Architecture, Start, convolutional, start
 
@@ -107,7 +108,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     for peaks in all_peaks:
         numbers |= _numbers(peaks)
     return Evidence(
-        checks=checks,
+        checks=judged(checks, *(case.data for case in settings.cases)),
         numbers=numbers,
         settings={f"{_label(peaks.case)}: components": peaks.components for peaks in all_peaks}
         | {f"{_label(peaks.case)}: examples": peaks.examples for peaks in all_peaks},

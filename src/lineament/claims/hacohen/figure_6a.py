@@ -1,5 +1,6 @@
 """Figure 6a: the order of learning of deep linear and of convolutional networks."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -14,9 +15,10 @@ from ...measure import order
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
+from ..stand_in import judged
 from .networks import Architecture, convolutional, dense, start
 
-LARGE = "a large correlation by Cohen's convention (1988): 0.5"
+SAME = "0.6 in the list of statements that the project began with; the paper prints 0.85"
 
 
 class Settings(NamedTuple):
@@ -47,7 +49,18 @@ class Ensemble(NamedTuple):
 
 @sizes(
     quick=Settings("photographs", (64,), 0.5, (0.02,), "small", (0.02,), 5, 30, 100, None),
-    full=Settings("small-mammals", (1024,) * 4, 0.5, (2e-4, 5e-4, 1e-3), "st-VGG", (0.001, 0.005), 25, 100, 100, 0.85),
+    full=Settings(
+        "small-mammals",
+        (1024,) * 4,
+        0.5,
+        (5e-5, 1e-4, 2e-4, 5e-4, 1e-3),
+        "st-VGG",
+        (3e-4, 0.001, 0.005),
+        25,
+        100,
+        100,
+        0.85,
+    ),
 )
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Accessibility of the training examples in ensembles of deep linear and of convolutional networks, with dropout.
@@ -55,8 +68,14 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     As in the paper the convolutional networks learn slowly, so that what is compared is the order in which the first
     examples come; how slowly is not said, and the step sizes of both kinds are swept. That they learn the same examples
     first is judged at every pair of step sizes: the lower end of the interval of the correlation over examples must be
-    0.5. The printed 0.85 is compared with the highest correlation of the sweep, on the paper's data. How much of it is
-    possible is seen in how two halves of one ensemble agree.
+    0.6. The printed 0.85 is compared with the highest correlation of the sweep, on the paper's data; that this is lower
+    refutes it only inside the grid of step sizes, and at an edge of it leaves it untold. How much of it is possible is
+    seen in how two halves of one ensemble agree.
+
+    After the first full run, whose highest correlation, 0.72, lay at the smallest step sizes and whose lowest had a
+    lower end of 0.55, smaller steps were added to both grids, and the bar went from 0.5, a large correlation by
+    convention, back to the 0.6 that the project's list of statements asks for.
+    A miss on stand-in data leaves the run undecided.
     """
     task = _task(settings.data, key)
     keys = jax.random.split(key)
@@ -68,16 +87,19 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     best = max(pairs, key=lambda pair: pairs[pair].pearson)
     worst = min(pairs.values(), key=lambda constancy: constancy.pearson_interval[0])
     return Evidence(
-        checks=[
-            at_least(
-                "correlation of the two accessibilities, lower end, any step sizes",
-                worst.pearson_interval[0],
-                0.5,
-                LARGE,
-            )
-        ],
-        printed=_printed(settings.printed, pairs[best].pearson_interval[1]),
-        correction=r"r(a_{\mathrm{linear}},\ a_{\mathrm{conv}})\ge0.5" if settings.printed else "",
+        checks=judged(
+            [
+                at_least(
+                    "correlation of the two accessibilities, lower end, any step sizes",
+                    worst.pearson_interval[0],
+                    0.6,
+                    SAME,
+                )
+            ],
+            settings.data,
+        ),
+        printed=_printed(settings.printed, pairs[best].pearson_interval[1], _edges(best, (linear, nonlinear))),
+        correction=r"r(a_{\mathrm{linear}},\ a_{\mathrm{conv}})\ge0.6" if settings.printed else "",
         numbers={
             **{f"correlation, {a}, {b}": constancy.pearson for (a, b), constancy in pairs.items()},
             **{f"Spearman, {a}, {b}": constancy.spearman for (a, b), constancy in pairs.items()},
@@ -98,11 +120,22 @@ def _task(name: str, key: jax.Array) -> Task:
     return tasks.patches(int(generator(key).integers(2**31)), 480, 8, 8) if name == "photographs" else tasks.real(name)
 
 
-def _printed(printed: float | None, upper: float) -> list[Check]:
+def _edges(best: tuple[str, str], ensembles: tuple[Sequence[Ensemble], Sequence[Ensemble]]) -> list[str]:
+    """Which of two ensembles, of those of either kind by rising step size, are the first or the last."""
+    return [
+        f"{label} ({'smallest' if label == of_kind[0].label else 'largest'})"
+        for label, of_kind in zip(best, ensembles, strict=True)
+        if label in (of_kind[0].label, of_kind[-1].label)
+    ]
+
+
+def _printed(printed: float | None, upper: float, edges: list[str]) -> list[Check]:
+    """Compare the highest correlation of the sweep with the printed one; at an edge of the grid a lower one is void."""
     if printed is None:
         return []
     name = f"correlation of the two accessibilities is {printed}: upper end of the highest of the sweep"
-    return [at_least(name, upper, printed, "printed value")]
+    beyond = f"{upper:.2f} is found at the grid's edge, {', '.join(edges)}: beyond it may be more"
+    return [at_least(name, upper, printed, "printed value", void=beyond if edges and upper < printed else "")]
 
 
 def _ensembles(

@@ -1,5 +1,7 @@
 """How the experiments read their curves: errors over networks, best records, and what a run cannot answer."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...evidence import Check, at_least
@@ -34,6 +36,12 @@ def shown(name: str, differences: np.ndarray, least: float, *, void: str = "", o
         void = f"{mean:.2g} ± {error:.1g} over {values.size} {over} is told neither from 0 nor from {least:g}"
     origin = f"two standard errors over {over}; none if it is below {least:g} by as many"
     return at_least(f"{name}, in standard errors", in_errors(values), ERRORS, origin, void=void)
+
+
+def decisive(printed: Sequence[Check]) -> list[Check]:
+    """Of the checks of a statement as printed those that decide: one that fails does, whatever else cannot be told."""
+    told = [check for check in printed if not check.void]
+    return told if any(check.failed for check in told) else list(printed)
 
 
 def standard_error(curves: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from ...measure import order
 from ...train import epochs as by_epochs
 from ..instances import generator
 from ..sizes import sizes
+from ..stand_in import judged
 from .neighbours import discriminability
 from .networks import Architecture, convolutional, start
 
@@ -91,7 +92,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                 f"{entry.data}, {entry.neighbours} neighbours: {place}, high": r.pearson_interval[1],
             }
     return Evidence(
-        checks=checks,
+        checks=judged(checks, *settings.data),
         numbers=numbers,
         settings={"examples": [len(entry.scores[0]) for entry in correlations]},
         protocol=_protocol(settings),
