@@ -24,8 +24,8 @@ CHECKED = 2  # examples whose derivatives are compared with those by autograd
 class Dense:
     """Derivatives (examples, outputs, parameters), and how to bound their norm had nothing cancelled in them.
 
-    The bound is of the first examples, those that are checked: the norm of their derivatives if there is none. It is
-    asked for where a derivative differs from autograd's, and hardly ever else.
+    The bound is of the first examples, those that are checked. It is asked for where a derivative differs from
+    autograd's, and hardly ever else. There is none where that which it comes from was given up.
     """
 
     J: Tensor
@@ -152,9 +152,9 @@ def written(derivative: Derivative) -> Dense:
     return Dense(derivative.dense())
 
 
-def at_once(derivative: Derivative, checked: bool) -> Dense:
-    """The derivative written out, with nothing held of what it came from: its bound is taken now if it is checked."""
-    if not checked:
+def at_once(derivative: Derivative, bounded: bool) -> Dense:
+    """The derivative written out, with nothing held of what it came from: its bound is taken now if it is asked for."""
+    if not bounded:
         return Dense(derivative.dense())
     bound = _size(derivative)
     return Dense(derivative.dense(), lambda: bound)
@@ -286,15 +286,20 @@ def together(parts: list[Derivative]) -> Derivative:
         return replace(p, x=torch.cat([q.x for q in parts], 1), d=torch.cat([q.d for q in parts], 3))  # type: ignore[union-attr]
     if all(isinstance(q, Lookup) for q in parts):
         return replace(p, index=torch.cat([q.index for q in parts], 1), d=torch.cat([q.d for q in parts], 2))  # type: ignore[union-attr]
-    return reduce(_sum, map(written, parts))
+    return reduce(_sum, parts)
 
 
 def _alike(p: Outer, q: Derivative) -> bool:
     return isinstance(q, Outer) and p.rows is q.rows is _sequence and p.turned == q.turned
 
 
-def _sum(p: Dense, q: Dense) -> Dense:
-    return Dense(p.J + q.J, lambda: _size(p) + _size(q))
+def _sum(p: Derivative, q: Derivative) -> Dense:
+    return Dense(p.dense() + q.dense(), None if unbounded(p) or unbounded(q) else lambda: _size(p) + _size(q))
+
+
+def unbounded(derivative: Derivative) -> bool:
+    """Whether nothing bounds what a derivative is the sum of."""
+    return isinstance(derivative, Dense) and derivative.bound is None
 
 
 def _size(derivative: Derivative) -> Tensor:

@@ -64,13 +64,15 @@ def ntk(
 @contextmanager
 def _buffers_kept(model: nn.Module) -> Iterator[None]:
     """Afterwards the buffers have the values they had, whatever the model does when it runs."""
-    before = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    every: Any = torch  # its functions for lists, as its optimisers use them: one call instead of one a buffer
+    buffers = list(model.buffers())
+    before = every._foreach_clone(buffers) if buffers else []
     try:
         yield
     finally:
-        with torch.no_grad():
-            for buffer, value in before:
-                buffer.copy_(value)
+        if buffers:
+            with torch.no_grad():
+                every._foreach_copy_(buffers, before)
 
 
 def _kernel(

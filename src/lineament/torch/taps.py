@@ -20,6 +20,9 @@ from .derivatives import Derivative, Found, affine, at_once, by_convolution, by_
 from .recurrent import Layer, Step, gru_step, lstm_step, relu_step, tanh_step
 
 
+Names = dict[int, str]  # of parameters, by their id: a tensor's own hash is asked for in Python, at every function
+
+
 class Tap(NamedTuple):
     """A place z, and what the derivatives by parameters are, given δ (examples, outputs, …) there.
 
@@ -32,16 +35,44 @@ class Tap(NamedTuple):
     time_first: bool = False
     early: bool = False
 
-    def taken(self, d: Tensor, n: int, checked: bool) -> dict[str, Derivative]:
-        """The derivatives by parameters, of δ (outputs, as z), and whether they will be checked."""
+    def taken(self, d: Tensor, n: int, bounded: bool) -> dict[str, Derivative]:
+        """The derivatives by parameters, of δ (outputs, as z), and whether their bounds are wanted."""
         parts = self.derivatives(self._apart(d, n))
-        return {name: at_once(part, checked) for name, part in parts.items()} if self.early else parts
+        return {name: at_once(part, bounded) for name, part in parts.items()} if self.early else parts
 
     def _apart(self, d: Tensor, n: int) -> Tensor:
         """δ as (examples, outputs, …)."""
         if self.time_first:
             return d.reshape(len(d), -1, n, d.shape[-1]).permute(2, 0, 1, 3)
         return (d if d.shape[1] == n else d.unflatten(1, (n, -1))).transpose(0, 1)
+
+
+class Places(TorchFunctionMode):
+    """Counts the numbers at all places of a pass in which every function runs as it is."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__()
+        self.names = names
+        self.sizes: list[int] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run one function, and count what it gives if it takes a parameter."""
+        kwargs = kwargs or {}
+        if func is functional.multi_head_attention_forward:
+            with self:  # its projections are calls of their own
+                return _ATTENTION(*args, **kwargs)
+        out = func(*args, **kwargs)
+        if func in _RULES and func not in _VIEWS:
+            self.sizes += self._sizes(out, [*args, *kwargs.values()])
+        return out
+
+    def _sizes(self, out: Any, given: list[Any]) -> list[int]:
+        if isinstance(out, Tensor):
+            return [out.numel()] if any(id(value) in self.names for value in given) else []
+        # Recurrent layers give outputs first, and have gates at all steps for each matrix of recurrent weights.
+        weights = next((value for value in given if isinstance(value, (list, tuple)) and len(value) > 1), ())
+        steps = out[0].numel() // out[0].shape[-1]
+        return [steps * W.shape[0] for W in weights[1::2] if W.ndim == 2 and id(W) in self.names]
 
 
 class Taps(TorchFunctionMode):
@@ -51,7 +82,7 @@ class Taps(TorchFunctionMode):
     works on a copy of each place. `ran` has the functions that ran, in their order.
     """
 
-    def __init__(self, names: dict[nn.Parameter, str], examples: int, copies: bool) -> None:
+    def __init__(self, names: Names, examples: int, copies: bool) -> None:
         super().__init__()
         self.names, self.n, self.copies = names, examples, copies
         self.found: list[Tap] = []
@@ -64,6 +95,7 @@ class Taps(TorchFunctionMode):
         """Run one function, and note it if it takes a parameter."""
         kwargs = kwargs or {}
         self.ran.append(func)
+        rule = _RULES.get(func)
         if func is functional.multi_head_attention_forward:
             before, self.attending = self.attending, True
             try:
@@ -71,14 +103,13 @@ class Taps(TorchFunctionMode):
                     return _ATTENTION(*args, **kwargs)
             finally:
                 self.attending = before
-        rule = _RULES.get(func)
         if rule is not None:
             return rule(self, func, *args, **kwargs)
         return func(*args, **kwargs)
 
     def name(self, value: Any) -> str:
         """The name of a parameter; empty for anything else."""
-        return self.names.get(value, "") if isinstance(value, nn.Parameter) else ""
+        return self.names.get(id(value), "")
 
     def note(self, z: Any, derivatives: Found, early: bool = False) -> Any:
         """Note a place if its derivative can be taken, and give what to go on with."""
@@ -365,7 +396,8 @@ _all(_convolution, (torch.conv1d, torch.conv2d))
 _all(_matmul, (torch.matmul, T.matmul, T.__matmul__))
 _all(_broadcast, (torch.add, T.add, T.__add__, T.__radd__, torch.mul, T.mul, T.__mul__, T.__rmul__, T.sub, T.__sub__))
 _all(_expanded, (T.expand,))
-_all(_viewed, (T.reshape, T.view, T.unsqueeze, T.__getitem__, T.transpose, T.permute, T.flatten, T.squeeze, T.to))
+_VIEWS = (T.reshape, T.view, T.unsqueeze, T.__getitem__, T.transpose, T.permute, T.flatten, T.squeeze, T.to)
+_all(_viewed, _VIEWS)
 for name, step in {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": tanh_step, "rnn_relu": relu_step}.items():
     _RULES[getattr(torch, name)] = _recurrent(step)
     _RULES[getattr(torch, f"{name}_cell")] = _cell(step)
