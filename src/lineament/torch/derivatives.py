@@ -249,6 +249,34 @@ def affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: s
     return found
 
 
+def by_written(
+    convolution: Found, W: Tensor, scale: Tensor, over: Tensor, shift: Tensor, weight: str, bias: str, gain: str,
+    offset: str,
+) -> Found:  # fmt: skip
+    """A convolution whose outputs z, without its bias, become `(z + shift)·over·γ + β`, all in all scaled by `scale`.
+
+    With δ at what comes of it, `Σ_t δ_t z_t = ⟨Σ_t δ_t a_tᵀ, W⟩`: the derivatives by the weight, written out, give those
+    by γ too, and no product is taken at every position.
+    """
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        outer = convolution(d)[weight]
+        J = outer.dense().unflatten(2, (len(W), -1))
+        S = _summed(d.flatten(3), 3)
+        wide = lambda: _size(outer) * scale.abs().max()  # noqa: E731
+        parts: dict[str, Derivative] = {
+            weight: Dense((J * scale[:, None]).flatten(2), wide),
+            gain: Dense(torch.addcmul((J * W.flatten(1)).sum(3) * over, S.J, over * shift), lambda: _gained(outer, S)),
+            offset: S,
+        }
+        return parts | ({bias: Dense(S.J * scale, lambda: _size(S) * scale.abs().max())} if bias else {})
+
+    def _gained(outer: Derivative, S: Dense) -> Tensor:
+        return (_size(outer) * W.norm() + _size(S) * shift.abs().max()) * over.max()
+
+    return found
+
+
 def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
     """A parameter, or a view `value` of it, of which every example had a copy, broadcast to some shape."""
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
-from .batched import for_all
+from .batched import of_all
 from .batches import outputs as tensor_in
 from .derivatives import CHECKED, Dense, Derivative, joined, together, unbounded
+from .layers import walked
 from .taps import Names, Places, Tap, Taps
 
 Inputs = tuple[Any, ...]
@@ -51,10 +52,10 @@ class Jacobian:
         self.held: dict[str, nn.Parameter] = {}
         self.kinds: dict[str, str] = {}
         modes = []
-        for path, module in model.named_modules():
+        for path, module in walked(model):
             modes.append(module.training)
-            for name, parameter in module.named_parameters(recurse=False):
-                if parameter.requires_grad and id(parameter) not in self.names:
+            for name, parameter in module._parameters.items():
+                if parameter is not None and parameter.requires_grad and id(parameter) not in self.names:
                     whole = f"{path}.{name}" if path else name
                     self.names[id(parameter)], self.held[whole] = whole, parameter
                     self.kinds[whole] = type(module).__name__
@@ -314,8 +315,8 @@ class Backwards:
             pieces += self._some(begin, min(c, begin + several))
         found: dict[str, list[Derivative]] = {}
         for k in range(len(self.taps)):
-            parts = [piece.pop(k) for piece in pieces]
-            for name in parts[0]:
+            parts = [piece.pop(k) for piece in pieces if k in piece]
+            for name in parts[0] if parts else ():
                 found.setdefault(name, []).append(joined([part[name] for part in parts], 1))
         return {name: together(parts) for name, parts in found.items()}
 
@@ -345,28 +346,27 @@ class Backwards:
         hooks = [tap.z.register_hook(self._taking(k, size, kept)) for k, tap in enumerate(self.taps)]
         try:
             # Those asked for, and whatever lies on the way there: all behind the first place, in nearly every model.
-            first = [tap.z for k, tap in enumerate(self.taps) if not k or not tap.early]
+            # One that another stands for may be seen by what is behind no other place.
+            begin = next((k for k, tap in enumerate(self.taps) if not tap.spare), 0)
+            first = [tap.z for k, tap in enumerate(self.taps) if k == begin or not tap.early or tap.spare]
             keep = not (self.free and last)
             torch.autograd.grad(self.out, first, v, retain_graph=keep, allow_unused=True)
-            if left := [tap.z for k, tap in enumerate(self.taps) if k not in kept]:
+            if left := [tap.z for k, tap in enumerate(self.taps) if k not in kept and not tap.spare]:
                 self.at_once = False
                 torch.autograd.grad(self.out, left, v, retain_graph=True, allow_unused=True)
         finally:
             for hook in hooks:
                 hook.remove()
         for k, tap in enumerate(self.taps):  # zero where there is no way from a place to the outputs
-            if k not in kept:
+            if k not in kept and not tap.spare:
                 nothing = self.out.new_zeros(()).expand(size, *tap.z.shape)
                 kept[k] = tap.taken(nothing, len(self.out), self.bounded)
         return v.sum()
 
     def _taking(self, k: int, size: int, kept: Kept) -> Callable[[Tensor], None]:
-        def rule(d: Tensor) -> Tensor:
-            kept[k] = self.taps[k].taken(d.expand(size, *d.shape[1:]), len(self.out), self.bounded)
-            return d.new_zeros(len(d))
-
         def hook(d: Tensor) -> None:
-            for_all(rule, d)
+            whole = of_all(d)
+            kept[k] = self.taps[k].taken(whole.expand(size, *whole.shape[1:]), len(self.out), self.bounded)
 
         return hook
 

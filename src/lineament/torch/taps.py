@@ -16,7 +16,17 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import batched, recurrent
-from .derivatives import Derivative, Found, affine, at_once, by_convolution, by_copies, by_linear, by_lookup
+from .derivatives import (
+    Derivative,
+    Found,
+    affine,
+    at_once,
+    by_convolution,
+    by_copies,
+    by_linear,
+    by_lookup,
+    by_written,
+)
 from .recurrent import Layer, Step, gru_step, lstm_step, relu_step, tanh_step
 
 
@@ -27,13 +37,15 @@ class Tap(NamedTuple):
     """A place z, and what the derivatives by parameters are, given δ (examples, outputs, …) there.
 
     `time_first` says that positions come before examples, as within attention. `early` says that derivatives written
-    out take less than δ, or hardly more: then they are, as soon as δ is there.
+    out take less than δ, or hardly more: then they are, as soon as δ is there. `spare` says that another place stands
+    for this one: it has a derivative only where something else sees it too.
     """
 
     z: Tensor
     derivatives: Found
     time_first: bool = False
     early: bool = False
+    spare: bool = False
 
     def taken(self, d: Tensor, n: int, bounded: bool) -> dict[str, Derivative]:
         """The derivatives by parameters, of δ (outputs, as z), and whether their bounds are wanted."""
@@ -45,6 +57,18 @@ class Tap(NamedTuple):
         if self.time_first:
             return d.reshape(len(d), -1, n, d.shape[-1]).permute(2, 0, 1, 3)
         return (d if d.shape[1] == n else d.unflatten(1, (n, -1))).transpose(0, 1)
+
+
+class Convolution(NamedTuple):
+    """A convolution of pictures that was noted: what it gave, of what, and which place that is."""
+
+    z: Tensor
+    x: Tensor
+    weight: Tensor
+    bias: Tensor | None
+    how: tuple[Any, ...]
+    place: int
+    version: int
 
 
 class Places(TorchFunctionMode):
@@ -89,6 +113,7 @@ class Taps(TorchFunctionMode):
         self.versions: list[tuple[Tensor, int]] = []
         self.attending = False
         self.views: dict[int, tuple[Tensor, str, nn.Parameter]] = {}
+        self.convolved: dict[int, Convolution] = {}
         self.ran: list[Any] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -176,26 +201,29 @@ def _convolution(
 ) -> Any:  # fmt: skip
     names = taps.name(weight), taps.name(bias)
     how = stride, padding, dilation, groups
-    z = _pictures(taps, input, weight, bias, *how)
-    z = func(input, weight, bias, *how) if z is None else z
-    if not any(names) or input.ndim != weight.ndim or len(input) != taps.n:
+    pictured = _pictured(taps, input, weight, bias, *how)
+    z = func(input, weight, bias, *how) if pictured is None else batched.Convolved.apply(input, weight, bias, *pictured)
+    if not any(names) or input.ndim != weight.ndim or input.shape[0] != taps.n:
         return z
     found = by_convolution(input.detach(), weight.shape[2:], *how, *names)
-    fan_in, positions = weight[0].numel(), z[0, 0].numel()
-    return taps.note(z, found, early=groups > 1 or fan_in <= positions)
+    place = len(taps.found)
+    out = taps.note(z, found, early=groups > 1 or weight[0].numel() <= z[0, 0].numel())
+    if pictured is not None and names[0] and out is z and len(taps.found) > place:
+        taps.convolved[id(z)] = Convolution(z, input, weight, bias, pictured, place, z._version)
+    return out
 
 
-def _pictures(
+def _pictured(
     taps: Taps, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """A convolution in the form that is differentiated for all outputs at once; None where there is none."""
+    """How to convolve in the form that is differentiated for all outputs at once; None where there is none."""
     pair = lambda value: (value, value) if isinstance(value, int) else tuple(value)  # noqa: E731
     if input.ndim != 4 or weight.ndim != 4 or isinstance(padding, str) or input.device.type != "cpu":
         return None
     # What a weight is made of gets its derivatives through it, which this form does not give.
     if any(isinstance(value, Tensor) and value.requires_grad and not taps.name(value) for value in (weight, bias)):
         return None
-    return batched.Convolved.apply(input, weight, bias, pair(stride), pair(padding), pair(dilation), groups)
+    return pair(stride), pair(padding), pair(dilation), groups
 
 
 def _embedding(taps: Taps, func: Any, input: Tensor, weight: Tensor, padding_idx: int | None = None, *rest: Any,
@@ -244,14 +272,36 @@ def _batch_norm(
 ) -> Any:  # fmt: skip
     """A scale and a shift of each channel, where statistics are the layer's own."""
     names = taps.name(weight), taps.name(bias)
-    if training or running_mean is None or running_var is None or len(input) != taps.n:
+    if training or running_mean is None or running_var is None or input.shape[0] != taps.n:
         return func(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    before = taps.convolved.get(id(input))
+    if before is not None and before.z is input and input._version == before.version and all(names):
+        return _normed(taps, before, running_mean, running_var, weight, bias, eps)
     z = batched.batch_norm(input, running_mean, running_var, weight, bias, eps)
     if not any(names):
         return z
     normal = lambda: batched.normalised(input.detach(), running_mean, running_var, eps)  # noqa: E731
     found = affine(normal, True, input.shape[1], *names)
     return taps.note(z if z.requires_grad else z.requires_grad_(), found, early=True)
+
+
+def _normed(
+    taps: Taps, before: Convolution, mean: Tensor, variance: Tensor, weight: Tensor, bias: Tensor, eps: float
+) -> Any:
+    """Batch normalisation of what a convolution gave: one place for the parameters of both."""
+    z, kernel = before.z.detach(), before.weight.detach()
+    scale, shift = batched.by_running(mean, variance, weight, bias, eps)
+    out = batched.Normed.apply(before.x, z, before.weight, scale, shift, before.how)
+    tap = taps.found[before.place]
+    taps.found[before.place] = tap._replace(spare=True)
+    names = taps.name(before.weight), taps.name(before.bias), taps.name(weight), taps.name(bias)
+    if tap.early:
+        shift = -mean if before.bias is None else before.bias.detach() - mean
+        found = by_written(tap.derivatives, kernel, scale, torch.rsqrt(variance + eps), shift, *names)
+    else:
+        normal = affine(lambda: batched.normalised(z, mean, variance, eps), True, z.shape[1], *names[2:])
+        found = lambda d: tap.derivatives(d * scale.view(-1, 1, 1)) | normal(d)  # noqa: E731
+    return taps.note(out, found, early=tap.early)
 
 
 def _hardtanh(
@@ -266,11 +316,12 @@ def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
 
 def _bent(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
     """An activation whose derivative PyTorch takes one output at a time; not in place, which would take a place."""
-    return batched.Bent.apply(input, func)
+    return batched.Bent.apply(input, func, _SLOPES[func])
 
 
 def _gelu(taps: Taps, func: Any, input: Tensor, approximate: str = "none") -> Any:
-    return batched.Bent.apply(input, lambda x: func(x, approximate=approximate))
+    slope = lambda one, x: torch.ops.aten.gelu_backward(one, x, approximate=approximate)  # noqa: E731
+    return batched.Bent.apply(input, lambda x: func(x, approximate=approximate), slope)
 
 
 def _unplaced(taps: Taps, func: Any, input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
@@ -389,7 +440,12 @@ def _all(rule: Callable[..., Any], functions: Iterable[Any]) -> None:
     _RULES.update(dict.fromkeys(functions, rule))
 
 
-_all(_bent, (functional.silu, functional.hardswish, functional.mish))
+_SLOPES = {
+    functional.silu: torch.ops.aten.silu_backward,
+    functional.hardswish: torch.ops.aten.hardswish_backward,
+    functional.mish: torch.ops.aten.mish_backward,
+}
+_all(_bent, _SLOPES)
 _all(_gelu, (functional.gelu,))
 _all(_unplaced, (functional.relu, functional.leaky_relu, functional.elu, functional.dropout))
 _all(_convolution, (torch.conv1d, torch.conv2d))
