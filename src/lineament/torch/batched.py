@@ -130,6 +130,30 @@ class Bent(torch.autograd.Function):
         return slopes[0] * ctx.saved_tensors[0], None, None
 
 
+class Standardised(torch.autograd.Function):
+    """Layer normalisation along the last axis by constants; its derivatives by the input for all outputs in one call."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+        """What `layer_norm` gives."""
+        out, mean, over = torch.native_layer_norm(x, x.shape[-1:], weight, bias, eps)
+        ctx.save_for_backward(x, mean, over, weight)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        """The derivatives by the input, of as many outputs as there are."""
+        x, mean, over, weight = ctx.saved_tensors
+        normal = (x - mean).mul_(over)
+
+        def pulled(d: Tensor) -> Tensor:
+            g = d.clone() if weight is None else d * weight
+            along = (g * normal).mean(-1, keepdim=True)
+            return g.sub_(g.mean(-1, keepdim=True)).addcmul_(normal, along, value=-1).mul_(over)
+
+        return for_all(pulled, slopes[0]), None, None, None
+
+
 def normalised(x: Tensor, mean: Tensor, variance: Tensor, eps: float) -> Tensor:
     """Inputs (examples, channels, …) less their running mean, over their running standard deviation."""
     shape = (1, -1, *(1,) * (x.ndim - 2))
@@ -159,11 +183,9 @@ class Clipped(torch.autograd.Function):
     """Numbers between two bounds; no derivative at the bounds, as PyTorch has it."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, low: float, high: float, inplace: bool) -> Tensor:
-        """The numbers, in the place of x if so asked."""
-        out = x.clamp_(low, high) if inplace else x.clamp(low, high)
-        if inplace:
-            ctx.mark_dirty(x)
+    def forward(ctx: Any, x: Tensor, low: float, high: float) -> Tensor:
+        """The numbers, none below or above."""
+        out = x.clamp(low, high)
         ctx.save_for_backward(out)
         ctx.bounds = low, high
         return out
@@ -172,7 +194,7 @@ class Clipped(torch.autograd.Function):
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         """What comes from where numbers were left as they are."""
         (out,), (low, high) = ctx.saved_tensors, ctx.bounds
-        return slopes[0] * ((out > low) & (out < high)), None, None, None
+        return slopes[0] * ((out > low) & (out < high)), None, None
 
 
 def attention(func: Any, query: Tensor, key: Tensor, *rest: Any, **named: Any) -> Tensor:

@@ -160,13 +160,14 @@ def at_once(derivative: Derivative, bounded: bool) -> Dense:
     return Dense(derivative.dense(), lambda: bound)
 
 
-def joined(parts: list[Derivative], axis: int) -> Derivative:
+def joined(parts: list[Derivative], axis: int, bounded: bool = False) -> Derivative:
     """Derivatives by one parameter at several blocks of examples (axis 0) or of several outputs (axis 1) as one."""
     p = parts[0]
     if len(parts) == 1:
         return p
     if isinstance(p, Dense):
-        return Dense(torch.cat([part.dense() for part in parts], axis))
+        whole = torch.cat([part.dense() for part in parts], axis)
+        return Dense(whole, (lambda: torch.stack([_size(part) for part in parts]).norm()) if bounded else None)
     d = torch.cat([part.d for part in parts], axis)  # type: ignore[union-attr]
     name = "x" if isinstance(p, Outer) else "index"
     inputs = getattr(p, name) if axis else torch.cat([getattr(part, name) for part in parts])

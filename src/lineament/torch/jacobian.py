@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import get_gradient_edge as edge
 from torch.func import functional_call, jacrev, vmap
 
 from .batched import of_all
@@ -126,6 +127,7 @@ class Jacobian:
         with Taps(self.names, len(inputs[0]), self.copies) as taps:
             out = self.output(inputs)
         if not taps.lost:
+            taps.forget()
             return taps.found, out, tuple(taps.ran)
         self.copies = True
         return self._forward(inputs)
@@ -317,7 +319,7 @@ class Backwards:
         for k in range(len(self.taps)):
             parts = [piece.pop(k) for piece in pieces if k in piece]
             for name in parts[0] if parts else ():
-                found.setdefault(name, []).append(joined([part[name] for part in parts], 1))
+                found.setdefault(name, []).append(joined([part[name] for part in parts], 1, self.bounded))
         return {name: together(parts) for name, parts in found.items()}
 
     def _some(self, begin: int, end: int) -> list[Kept]:
@@ -343,13 +345,14 @@ class Backwards:
 
     def _pull(self, v: Tensor, size: int, kept: Kept, last: bool) -> Tensor:
         """Differentiate `⟨v, out⟩` for `size` outputs; what is written out early is so on the way."""
-        hooks = [tap.z.register_hook(self._taking(k, size, kept)) for k, tap in enumerate(self.taps)]
+        keep = not (self.free and last)
+        hooks = [tap.z.register_hook(self._taking(k, size, kept, keep)) for k, tap in enumerate(self.taps)]
         try:
             # Those asked for, and whatever lies on the way there: all behind the first place, in nearly every model.
             # One that another stands for may be seen by what is behind no other place.
+            # An edge of the graph is asked for, not a tensor, which would be held by that.
             begin = next((k for k, tap in enumerate(self.taps) if not tap.spare), 0)
-            first = [tap.z for k, tap in enumerate(self.taps) if k == begin or not tap.early or tap.spare]
-            keep = not (self.free and last)
+            first = [edge(tap.z) for k, tap in enumerate(self.taps) if k == begin or not tap.early or tap.spare]
             torch.autograd.grad(self.out, first, v, retain_graph=keep, allow_unused=True)
             if left := [tap.z for k, tap in enumerate(self.taps) if k not in kept and not tap.spare]:
                 self.at_once = False
@@ -363,10 +366,12 @@ class Backwards:
                 kept[k] = tap.taken(nothing, len(self.out), self.bounded)
         return v.sum()
 
-    def _taking(self, k: int, size: int, kept: Kept) -> Callable[[Tensor], None]:
+    def _taking(self, k: int, size: int, kept: Kept, keep: bool) -> Callable[[Tensor], None]:
         def hook(d: Tensor) -> None:
             whole = of_all(d)
             kept[k] = self.taps[k].taken(whole.expand(size, *whole.shape[1:]), len(self.out), self.bounded)
+            if not keep:  # the graph gives up what it held on the way, and so does this
+                self.taps[k] = Tap(self.out, lambda d: {})
 
         return hook
 

@@ -118,6 +118,7 @@ def _kernel(
             kernel[begin:end, j : j + width] = tile
             if same and not itself:
                 kernel[j : j + width, begin:end] = _transposed(tile)
+            del tile, blank, right  # not to be held beside those of the next
     return kernel.div_(c) if outputs == "mean" else kernel
 
 

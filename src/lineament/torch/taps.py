@@ -153,19 +153,26 @@ class Taps(TorchFunctionMode):
         """Whether a place was changed after it was noted."""
         return any(z._version != version for z, version in self.versions)
 
+    def forget(self) -> None:
+        """Give up what was held to find places."""
+        self.versions.clear()
+        self.views.clear()
+        self.convolved.clear()
+
     def note_layers(self, z: Tensor, layers: list[Layer]) -> Tensor:
         """Note the place where dense layers are added up, whose inputs are (examples, …, in)."""
 
-        def found(d: Tensor) -> dict[str, Derivative]:
+        n, named = self.n, [(layer, (self.name(layer.weight), self.name(layer.bias))) for layer in layers]
+        if not any(name for _, names in named for name in names):
+            return z
+
+        def found(d: Tensor) -> dict[str, Derivative]:  # without a reference to all that is noted
             parts: dict[str, Derivative] = {}
-            for layer in layers:
+            for layer, names in named:
                 a = layer.inputs().detach()
-                parts |= by_linear(a.reshape(self.n, -1, a.shape[-1]), *names(layer))(d)
+                parts |= by_linear(a.reshape(n, -1, a.shape[-1]), *names)(d)
             return parts
 
-        names = lambda layer: (self.name(layer.weight), self.name(layer.bias))  # noqa: E731
-        if not any(name for layer in layers for name in names(layer)):
-            return z
         return self.note(z if z.requires_grad else z.requires_grad_(), found)
 
 
@@ -202,7 +209,11 @@ def _convolution(
     names = taps.name(weight), taps.name(bias)
     how = stride, padding, dilation, groups
     pictured = _pictured(taps, input, weight, bias, *how)
-    z = func(input, weight, bias, *how) if pictured is None else batched.Convolved.apply(input, weight, bias, *pictured)
+    z = (
+        func(input, weight, bias, *how)
+        if pictured is None
+        else batched.Convolved.apply(input, weight, bias, *pictured)
+    )
     if not any(names) or input.ndim != weight.ndim or input.shape[0] != taps.n:
         return z
     found = by_convolution(input.detach(), weight.shape[2:], *how, *names)
@@ -243,8 +254,8 @@ def _embedding(taps: Taps, func: Any, input: Tensor, weight: Tensor, padding_idx
 def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
     """A function that normalises, then scales by `weight` and adds `bias`, arguments `place` and the next."""
 
-    def rule(taps: Taps, func: Any, input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        z = func(input, *args, **kwargs)
+    def rule(taps: Taps, func: Any, input: Tensor, *args: Any, run: Any = None, **kwargs: Any) -> Any:
+        z = func(input, *args, **kwargs) if run is None else run(taps, func, input, *args, **kwargs)
         given = [*args[place : place + 2], None, None][:2]
         weight = kwargs.get("weight", given[0])
         bias = kwargs.get("bias", given[1]) if func is not functional.rms_norm else None
@@ -264,6 +275,21 @@ def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
         return taps.note(z, affine(normal, per_channel, size, *names), early=True)
 
     return rule
+
+
+def _layer_norm(taps: Taps, func: Any, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Layer normalisation; along the last axis in the form that is differentiated for all outputs at once."""
+    return _ALONG(taps, func, input, *args, run=_standardised, **kwargs)
+
+
+def _standardised(
+    taps: Taps, func: Any, x: Tensor, shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    made = any(value is not None and value.requires_grad and not taps.name(value) for value in (weight, bias))
+    if made or len(shape) != 1 or x.dtype not in (torch.float32, torch.float64):
+        return func(x, shape, weight, bias, eps)
+    return batched.Standardised.apply(x, weight, bias, eps)
 
 
 def _batch_norm(
@@ -307,7 +333,7 @@ def _normed(
 def _hardtanh(
     taps: Taps, func: Any, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
-    return batched.Clipped.apply(input, min_val, max_val, inplace)
+    return batched.Clipped.apply(input, min_val, max_val)  # not in place, which would take a place away
 
 
 def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
@@ -421,12 +447,13 @@ def _rows(x: Tensor, taps: Taps) -> Tensor:
 
 
 T = Tensor
+_ALONG = _normalisation(1, per_channel=False)
 _RULES: dict[Any, Callable[..., Any]] = {
     functional.linear: _linear,
     torch.addmm: _addmm,
     functional.embedding: _embedding,
-    functional.layer_norm: _normalisation(1, per_channel=False),
-    functional.rms_norm: _normalisation(1, per_channel=False),
+    functional.layer_norm: _layer_norm,
+    functional.rms_norm: _ALONG,
     functional.batch_norm: _batch_norm,
     functional.instance_norm: _normalisation(2, per_channel=True),
     functional.group_norm: _normalisation(1, per_channel=True),
