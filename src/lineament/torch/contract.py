@@ -133,15 +133,12 @@ class Tile:
             self._meet(inner, p.d, q.d, memory)
             return
         mine, theirs = places[: p.index.numel()].view_as(p.index), places[p.index.numel() :].view_as(q.index)
-        step = -(-self.columns // len(occurring))  # numbers of each row to write out at a time
-        for begin in range(0, o, step):
-            some = (
-                lambda part, index: replace(  # noqa: E731
-                    part, index=index, d=part.d[..., begin : begin + step], rows=len(occurring)
-                ).dense()
-            )
-            J = some(p, mine)
-            self.gram(J, J if p is q else some(q, theirs))
+        few = -(-self.columns // len(occurring))  # numbers of each row to write out at a time
+        for begin in range(0, o, few):
+            numbers = slice(begin, begin + few)
+            J = replace(p, index=mine, d=p.d[..., numbers], rows=len(occurring)).dense()
+            K = J if p is q else replace(q, index=theirs, d=q.d[..., numbers], rows=len(occurring)).dense()
+            self.gram(J, K)
 
     def _meet(self, inner: Callable[[slice, slice], Tensor], d: Tensor, other: Tensor, memory: float) -> None:
         """`Σ_{t,s} inner_ts ⟨δ_t, δ'_s⟩` for δ (x, outputs, positions, out), some examples x at a time.

@@ -286,7 +286,7 @@ def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
 
 
 def _sizes(taps: list[Tap], out: Tensor) -> Sizes:
-    each = [tap.z.numel() // len(out) for tap in taps] or [0]
+    each = [tap.z.numel() // len(out) for tap in taps if not tap.spare] or [0]
     return Sizes(out.shape[1], sum(each), max(each))
 
 

@@ -160,8 +160,8 @@ def _block(sizes: Sizes, n: int, memory: float, like: Tensor) -> int:
     In passing they need what the forward pass keeps of every place, and some derivatives of all outputs at the largest.
     On a processor memory that fits its caches is used again.
     """
-    passing = 4 * sizes.places + 6 * sizes.outputs * sizes.largest
-    most = min(n, _EXAMPLES, int(memory / (2 * like.element_size() * passing + 1)))
+    passing = 2 * sizes.places + 4 * sizes.outputs * sizes.largest
+    most = min(n, _EXAMPLES, int(memory / (like.element_size() * passing + 1)))
     if like.device.type == "cpu":
         most = min(most, _AT_ONCE // (sizes.outputs * sizes.largest + 1))
     most = max(1, most)

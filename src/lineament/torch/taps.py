@@ -29,7 +29,6 @@ from .derivatives import (
 )
 from .recurrent import Layer, Step, gru_step, lstm_step, relu_step, tanh_step
 
-
 Names = dict[int, str]  # of parameters, by their id: a tensor's own hash is asked for in Python, at every function
 
 
@@ -161,7 +160,6 @@ class Taps(TorchFunctionMode):
 
     def note_layers(self, z: Tensor, layers: list[Layer]) -> Tensor:
         """Note the place where dense layers are added up, whose inputs are (examples, …, in)."""
-
         n, named = self.n, [(layer, (self.name(layer.weight), self.name(layer.bias))) for layer in layers]
         if not any(name for _, names in named for name in names):
             return z
