@@ -18,7 +18,8 @@ from .derivatives import Derivative, Lookup, Outer
 Outputs = Literal["all", "diagonal", "mean"]
 # Columns of a Jacobian in one product. On a processor sums of more products in single precision lose digits, and memory
 # that fits a cache is used again; a GPU adds up in a tree, and waits for whoever gives it little to do.
-_COLUMNS, _COLUMNS_OF_GPU = (512, 2048), 2**17  # the first of many rows, the second of few
+_COLUMNS, _COLUMNS_OF_GPU = (512, 2048), 2**17  # at least, for many rows, and at most, for few
+_PIECE = 2**16  # numbers in between, rows times columns
 _ADDED = 2**19  # numbers to round up to double precision at once
 _ENTRY = 400  # multiplications within a product that take as long as what is done entry by entry, which moves memory
 _SMALL = 1.5  # how much longer a multiplication takes in small products, as those of pairs of positions are
@@ -48,7 +49,9 @@ class Tile:
     def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
         self.outputs: Outputs = outputs
         self.same, self.like = same, like
-        self.columns = _COLUMNS[rows * c <= _HALVED] if like.device.type == "cpu" else _COLUMNS_OF_GPU
+        least, most = _COLUMNS
+        fitting = min(most, max(least, _PIECE // (rows * c)))
+        self.columns = fitting if like.device.type == "cpu" else _COLUMNS_OF_GPU
         self.waiting: list[tuple[Tensor, Tensor]] = []
         # All outputs as a product of Jacobians has them, (x, outputs, y, outputs), and turned once at the end.
         shape = {"all": (rows, c, columns, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
