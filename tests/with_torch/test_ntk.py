@@ -17,7 +17,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 
-from lineament.torch import expand, ntk  # noqa: E402
+from lineament.torch import expand, ntk, taps  # noqa: E402
 from lineament.torch.contract import Tile  # noqa: E402
 from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
 from lineament.torch.jacobian import Jacobian  # noqa: E402
@@ -685,6 +685,94 @@ class Branches(nn.Module):
     def forward(self, x):
         self.unseen(x)
         return (torch.tanh(self.left(x)) * self.normal(self.right(x))).sum((2, 3))
+
+
+def with_statistics(model):
+    """The model with statistics and scales that are not those it starts with."""
+    with torch.no_grad():
+        for norm in model.modules():
+            if isinstance(norm, nn.BatchNorm2d):
+                norm.running_mean.uniform_(-1, 1)
+                norm.running_var.uniform_(0.5, 2)
+                norm.weight.uniform_(-1, 1)
+                norm.bias.uniform_(-1, 1)
+    return model.double().eval()
+
+
+@pytest.mark.parametrize("side", [3, 9])
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [(1, {}), (1, {"bias": False}), (3, {"padding": 1, "groups": 4}), (3, {"stride": 2, "groups": 2, "bias": False})],
+)
+def test_a_convolution_and_its_normalisation_share_a_place(side, kernel, options):
+    """With few positions and with many, by an activation in place; a channel whose scale is zero has a slope too."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(2, 4, 1), nn.BatchNorm2d(4), nn.ReLU6(inplace=True), nn.Conv2d(4, 8, kernel, **options),
+        nn.BatchNorm2d(8), nn.SiLU(inplace=True), nn.Flatten(), nn.LazyLinear(3),
+    )  # fmt: skip
+    x = draw(4, 2, side, side)
+    model(x.float())
+    model = with_statistics(model)
+    with torch.no_grad():
+        model[4].weight[0] = 0.0
+    for _ in range(2):
+        close(without_help(model, x), naive(model, x))
+
+
+class Watched(nn.Module):
+    """What a convolution gives is normalised, and seen by another layer as well."""
+
+    def __init__(self, first, groups):
+        super().__init__()
+        self.before = nn.Identity() if first else nn.Conv2d(4, 4, 1)
+        self.conv, self.normal = nn.Conv2d(4, 4, 3, groups=groups), nn.BatchNorm2d(4)
+        self.other = nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        z = self.conv(torch.tanh(self.before(x)))
+        return (torch.tanh(self.normal(z)) * self.other(z)).sum((2, 3))
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("groups", [1, 4])
+def test_what_is_normalised_may_be_seen_by_others(first, groups):
+    torch.manual_seed(0)
+    model, x = with_statistics(Watched(first, groups)), draw(3, 4, 5, 5)
+    for _ in range(2):
+        close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize("affine", [False, True])
+def test_layers_are_normalised_for_all_outputs_at_once(axes, affine):
+    torch.manual_seed(0)
+    norm = nn.LayerNorm((3, 5)[-axes:], elementwise_affine=affine)
+    model = nn.Sequential(nn.Linear(5, 5), nn.Tanh(), norm, nn.Flatten(), nn.Linear(15, 4)).double()
+    x = 3 * draw(4, 3, 5)
+    for _ in range(2):
+        close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("wrong", ["by_written", "by_linear", "affine"])
+def test_a_wrong_formula_is_not_believed(wrong, monkeypatch):
+    """Derivatives that are one per mille too large are noticed by the check, and autograd's taken."""
+    torch.manual_seed(0)
+    right = getattr(taps, wrong)
+
+    def slightly(*given):
+        return lambda d: right(*given)(d * 1.001)
+
+    monkeypatch.setattr(taps, wrong, slightly)
+    model = nn.Sequential(
+        nn.Conv2d(2, 4, 3, groups=2), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(36, 6), nn.LayerNorm(6),
+        nn.Linear(6, 2),
+    )  # fmt: skip
+    model, x = with_statistics(model), draw(4, 2, 5, 5)
+    jacobian = Jacobian(model)
+    jacobian((x,))
+    assert jacobian.unknown
+    close(ntk(model, x), naive(model, x))
 
 
 def test_places_side_by_side_are_all_reached():

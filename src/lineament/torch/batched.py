@@ -25,8 +25,14 @@ def for_all(rule: Callable[[Tensor], Tensor], d: Tensor) -> Tensor:
     """
     if not _vmap.is_batchedtensor(d):
         return rule(d[None])[0]
-    whole = _vmap.get_unwrapped(d).movedim(_vmap.maybe_get_bdim(d), 0)
-    return _vmap._add_batch_dim(rule(whole), 0, _vmap.maybe_get_level(d))
+    return _vmap._add_batch_dim(rule(of_all(d)), 0, _vmap.maybe_get_level(d))
+
+
+def of_all(d: Tensor) -> Tensor:
+    """A derivative of all outputs, their axis first."""
+    if not _vmap.is_batchedtensor(d):
+        return d[None]
+    return _vmap.get_unwrapped(d).movedim(_vmap.maybe_get_bdim(d), 0)
 
 
 class Convolved(torch.autograd.Function):
@@ -56,24 +62,50 @@ class Convolved(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         """The derivatives by the input, of as many outputs as there are."""
-        (weight,), (stride, padding, dilation, groups) = ctx.saved_tensors, ctx.how
+        return _pulled(ctx, slopes[0]), None, None, None, None, None, None
 
-        def pulled(d: Tensor) -> Tensor:
-            flat = d.flatten(0, 1)
-            if len(flat) < _ROWS and single(weight, *ctx.how):
-                back = (flat.movedim(1, -1) @ weight.flatten(1)).movedim(-1, 1)
-            else:
-                left = [
-                    size - (out - 1) * step + 2 * edge - spread * (side - 1) - 1
-                    for size, out, step, edge, spread, side in zip(
-                        ctx.size, d.shape[3:], stride, padding, dilation, weight.shape[2:], strict=True
-                    )
-                ]
-                flat = flat.contiguous(memory_format=torch.channels_last)
-                back = conv_transpose2d(flat, weight, None, stride, padding, left, groups, dilation)
-            return back.unflatten(0, d.shape[:2])
 
-        return for_all(pulled, slopes[0]), None, None, None, None, None, None
+class Normed(torch.autograd.Function):
+    """A scale and a shift of each channel of what a convolution gave, as a function of the convolution's input.
+
+    Its derivative is that of a convolution whose weight is scaled: one function for all outputs instead of two.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, z: Tensor, weight: Tensor, scale: Tensor, shift: Tensor, how: tuple[Any, ...]
+    ) -> Tensor:
+        """The channels of z, scaled and shifted."""
+        ctx.save_for_backward(weight * scale.view(-1, 1, 1, 1))
+        ctx.size, ctx.how = x.shape[2:], how
+        return torch.addcmul(shift.view(1, -1, 1, 1), z, scale.view(1, -1, 1, 1))
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        """The derivatives by the convolution's input, of as many outputs as there are."""
+        return _pulled(ctx, slopes[0]), None, None, None, None, None
+
+
+def _pulled(ctx: Any, slopes: Tensor) -> Tensor:
+    """Derivatives by the input of a convolution of pictures."""
+    (weight,), (stride, padding, dilation, groups) = ctx.saved_tensors, ctx.how
+
+    def pulled(d: Tensor) -> Tensor:
+        flat = d.flatten(0, 1)
+        if flat.shape[0] < _ROWS and single(weight, *ctx.how):
+            back = (flat.movedim(1, -1) @ weight.flatten(1)).movedim(-1, 1)
+        else:
+            left = [
+                size - (out - 1) * step + 2 * edge - spread * (side - 1) - 1
+                for size, out, step, edge, spread, side in zip(
+                    ctx.size, d.shape[3:], stride, padding, dilation, weight.shape[2:], strict=True
+                )
+            ]
+            flat = flat.contiguous(memory_format=torch.channels_last)
+            back = conv_transpose2d(flat, weight, None, stride, padding, left, groups, dilation)
+        return back.unflatten(0, d.shape[:2])
+
+    return for_all(pulled, slopes)
 
 
 def single(weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> bool:
@@ -85,19 +117,41 @@ class Bent(torch.autograd.Function):
     """An activation applied to every number, with its slopes taken once for all outputs."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
-        """The activation."""
-        with torch.enable_grad():
-            inner = x.detach().requires_grad_()
-            out = activation(inner)
-        (slope,) = torch.autograd.grad(out, inner, torch.ones_like(out))
-        ctx.save_for_backward(slope)
-        return out.detach()
+    def forward(
+        ctx: Any, x: Tensor, activation: Callable[[Tensor], Tensor], slope: Callable[[Tensor, Tensor], Tensor]
+    ) -> Tensor:
+        """The activation, given with its slopes."""
+        ctx.save_for_backward(slope(torch.ones_like(x), x))
+        return activation(x)
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         """The slopes, times what comes from behind."""
-        return slopes[0] * ctx.saved_tensors[0], None
+        return slopes[0] * ctx.saved_tensors[0], None, None
+
+
+class Standardised(torch.autograd.Function):
+    """Layer normalisation along the last axis by constants; its derivatives by the input for all outputs in one call."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+        """What `layer_norm` gives."""
+        out, mean, over = torch.native_layer_norm(x, x.shape[-1:], weight, bias, eps)
+        ctx.save_for_backward(x, mean, over, weight)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        """The derivatives by the input, of as many outputs as there are."""
+        x, mean, over, weight = ctx.saved_tensors
+        normal = (x - mean).mul_(over)
+
+        def pulled(d: Tensor) -> Tensor:
+            g = d.clone() if weight is None else d * weight
+            along = (g * normal).mean(-1, keepdim=True)
+            return g.sub_(g.mean(-1, keepdim=True)).addcmul_(normal, along, value=-1).mul_(over)
+
+        return for_all(pulled, slopes[0]), None, None, None
 
 
 def normalised(x: Tensor, mean: Tensor, variance: Tensor, eps: float) -> Tensor:
@@ -111,22 +165,27 @@ def batch_norm(
 ) -> Tensor:
     """Batch normalisation by running statistics: a scale and a shift of each channel, as constants."""
     shape = (1, -1, *(1,) * (x.ndim - 2))
-    with torch.no_grad():
-        scale = torch.rsqrt(variance + eps)
-        scale = scale if weight is None else scale * weight
-        shift = -mean * scale if bias is None else bias - mean * scale
+    scale, shift = by_running(mean, variance, weight, bias, eps)
     return torch.addcmul(shift.view(shape), x, scale.view(shape))
+
+
+@torch.no_grad()
+def by_running(
+    mean: Tensor, variance: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor]:
+    """The scale and the shift of each channel that batch normalisation by running statistics is."""
+    scale = torch.rsqrt(variance + eps)
+    scale = scale if weight is None else scale * weight
+    return scale, -mean * scale if bias is None else bias - mean * scale
 
 
 class Clipped(torch.autograd.Function):
     """Numbers between two bounds; no derivative at the bounds, as PyTorch has it."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, low: float, high: float, inplace: bool) -> Tensor:
-        """The numbers, in the place of x if so asked."""
-        out = x.clamp_(low, high) if inplace else x.clamp(low, high)
-        if inplace:
-            ctx.mark_dirty(x)
+    def forward(ctx: Any, x: Tensor, low: float, high: float) -> Tensor:
+        """The numbers, none below or above."""
+        out = x.clamp(low, high)
         ctx.save_for_backward(out)
         ctx.bounds = low, high
         return out
@@ -135,7 +194,7 @@ class Clipped(torch.autograd.Function):
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         """What comes from where numbers were left as they are."""
         (out,), (low, high) = ctx.saved_tensors, ctx.bounds
-        return slopes[0] * ((out > low) & (out < high)), None, None, None
+        return slopes[0] * ((out > low) & (out < high)), None, None
 
 
 def attention(func: Any, query: Tensor, key: Tensor, *rest: Any, **named: Any) -> Tensor:

@@ -18,7 +18,9 @@ from .derivatives import Derivative, Lookup, Outer
 Outputs = Literal["all", "diagonal", "mean"]
 # Columns of a Jacobian in one product. On a processor sums of more products in single precision lose digits, and memory
 # that fits a cache is used again; a GPU adds up in a tree, and waits for whoever gives it little to do.
-_COLUMNS, _COLUMNS_OF_GPU = (1024, 2048), 2**17  # the first of many rows, the second of few
+_COLUMNS, _COLUMNS_OF_GPU = (512, 2048), 2**17  # at least, for many rows, and at most, for few
+_PIECE = 2**16  # numbers in between, rows times columns
+_ADDED = 2**19  # numbers to round up to double precision at once
 _ENTRY = 400  # multiplications within a product that take as long as what is done entry by entry, which moves memory
 _SMALL = 1.5  # how much longer a multiplication takes in small products, as those of pairs of positions are
 _CACHED = 2**22  # bytes that a processor's cache holds
@@ -47,7 +49,9 @@ class Tile:
     def __init__(self, rows: int, columns: int, c: int, outputs: Outputs, like: Tensor, same: bool) -> None:
         self.outputs: Outputs = outputs
         self.same, self.like = same, like
-        self.columns = _COLUMNS[rows * c <= _HALVED] if like.device.type == "cpu" else _COLUMNS_OF_GPU
+        least, most = _COLUMNS
+        fitting = min(most, max(least, _PIECE // (rows * c)))
+        self.columns = fitting if like.device.type == "cpu" else _COLUMNS_OF_GPU
         self.waiting: list[tuple[Tensor, Tensor]] = []
         # All outputs as a product of Jacobians has them, (x, outputs, y, outputs), and turned once at the end.
         shape = {"all": (rows, c, columns, c), "diagonal": (rows, columns, c), "mean": (rows, columns)}[outputs]
@@ -91,15 +95,20 @@ class Tile:
 
     def _multiply(self, J: Tensor, K: Tensor) -> None:
         for begin in range(0, J.shape[2], self.columns):
-            left, right = J[:, :, begin : begin + self.columns], K[:, :, begin : begin + self.columns]
+            left, right = (part[:, :, begin : begin + self.columns] for part in (J, K))
             if self.outputs == "diagonal":
                 self.sum += (left.transpose(0, 1) @ right.permute(1, 2, 0)).permute(1, 2, 0)
                 continue
-            if self.outputs == "mean":  # the sum, which is divided once for all
-                self.sum += _product(left.flatten(1), right.flatten(1), self.same)
-                continue
-            product = _product(left.flatten(0, 1), right.flatten(0, 1), self.same)
-            self.sum += product.view(self.sum.shape)
+            # The mean is a sum over parameters and outputs, divided once for all.
+            axes = (1, 2) if self.outputs == "mean" else (0, 1)
+            product = _product(left.flatten(*axes), right.flatten(*axes), self.same)
+            self._add(product.view(self.sum.shape))
+
+    def _add(self, product: Tensor) -> None:
+        """Add to the sum, some examples at a time: PyTorch makes a copy of all that it rounds up."""
+        step = -(-_ADDED // product[0].numel())
+        for begin in range(0, len(product), step):
+            self.sum[begin : begin + step] += product[begin : begin + step]
 
     def _slices(self, p: Outer, q: Outer, memory: float) -> None:
         """By sums over positions, written out for some rows of the weight at a time."""
@@ -127,8 +136,12 @@ class Tile:
             self._meet(inner, p.d, q.d, memory)
             return
         mine, theirs = places[: p.index.numel()].view_as(p.index), places[p.index.numel() :].view_as(q.index)
-        J = replace(p, index=mine, rows=len(occurring)).dense()
-        self.gram(J, J if p is q else replace(q, index=theirs, rows=len(occurring)).dense())
+        few = -(-self.columns // len(occurring))  # numbers of each row to write out at a time
+        for begin in range(0, o, few):
+            numbers = slice(begin, begin + few)
+            J = replace(p, index=mine, d=p.d[..., numbers], rows=len(occurring)).dense()
+            K = J if p is q else replace(q, index=theirs, d=q.d[..., numbers], rows=len(occurring)).dense()
+            self.gram(J, K)
 
     def _meet(self, inner: Callable[[slice, slice], Tensor], d: Tensor, other: Tensor, memory: float) -> None:
         """`Σ_{t,s} inner_ts ⟨δ_t, δ'_s⟩` for δ (x, outputs, positions, out), some examples x at a time.

@@ -24,8 +24,8 @@ CHECKED = 2  # examples whose derivatives are compared with those by autograd
 class Dense:
     """Derivatives (examples, outputs, parameters), and how to bound their norm had nothing cancelled in them.
 
-    The bound is of the first examples, those that are checked: the norm of their derivatives if there is none. It is
-    asked for where a derivative differs from autograd's, and hardly ever else.
+    The bound is of the first examples, those that are checked. It is asked for where a derivative differs from
+    autograd's, and hardly ever else. There is none where that which it comes from was given up.
     """
 
     J: Tensor
@@ -152,21 +152,22 @@ def written(derivative: Derivative) -> Dense:
     return Dense(derivative.dense())
 
 
-def at_once(derivative: Derivative, checked: bool) -> Dense:
-    """The derivative written out, with nothing held of what it came from: its bound is taken now if it is checked."""
-    if not checked:
+def at_once(derivative: Derivative, bounded: bool) -> Dense:
+    """The derivative written out, with nothing held of what it came from: its bound is taken now if it is asked for."""
+    if not bounded:
         return Dense(derivative.dense())
     bound = _size(derivative)
     return Dense(derivative.dense(), lambda: bound)
 
 
-def joined(parts: list[Derivative], axis: int) -> Derivative:
+def joined(parts: list[Derivative], axis: int, bounded: bool = False) -> Derivative:
     """Derivatives by one parameter at several blocks of examples (axis 0) or of several outputs (axis 1) as one."""
     p = parts[0]
     if len(parts) == 1:
         return p
     if isinstance(p, Dense):
-        return Dense(torch.cat([part.dense() for part in parts], axis))
+        whole = torch.cat([part.dense() for part in parts], axis)
+        return Dense(whole, (lambda: torch.stack([_size(part) for part in parts]).norm()) if bounded else None)
     d = torch.cat([part.d for part in parts], axis)  # type: ignore[union-attr]
     name = "x" if isinstance(p, Outer) else "index"
     inputs = getattr(p, name) if axis else torch.cat([getattr(part, name) for part in parts])
@@ -249,6 +250,34 @@ def affine(normal: Callable[[], Tensor], per_channel: bool, size: int, weight: s
     return found
 
 
+def by_written(
+    convolution: Found, W: Tensor, scale: Tensor, over: Tensor, shift: Tensor, weight: str, bias: str, gain: str,
+    offset: str,
+) -> Found:  # fmt: skip
+    """A convolution whose outputs z, without its bias, become `(z + shift)·over·γ + β`, all in all scaled by `scale`.
+
+    With δ at what comes of it, `Σ_t δ_t z_t = ⟨Σ_t δ_t a_tᵀ, W⟩`: the derivatives by the weight, written out, give those
+    by γ too, and no product is taken at every position.
+    """
+
+    def found(d: Tensor) -> dict[str, Derivative]:
+        outer = convolution(d)[weight]
+        J = outer.dense().unflatten(2, (len(W), -1))
+        S = _summed(d.flatten(3), 3)
+        wide = lambda: _size(outer) * scale.abs().max()  # noqa: E731
+        parts: dict[str, Derivative] = {
+            weight: Dense((J * scale[:, None]).flatten(2), wide),
+            gain: Dense(torch.addcmul((J * W.flatten(1)).sum(3) * over, S.J, over * shift), lambda: _gained(outer, S)),
+            offset: S,
+        }
+        return parts | ({bias: Dense(S.J * scale, lambda: _size(S) * scale.abs().max())} if bias else {})
+
+    def _gained(outer: Derivative, S: Dense) -> Tensor:
+        return (_size(outer) * W.norm() + _size(S) * shift.abs().max()) * over.max()
+
+    return found
+
+
 def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
     """A parameter, or a view `value` of it, of which every example had a copy, broadcast to some shape."""
 
@@ -286,15 +315,20 @@ def together(parts: list[Derivative]) -> Derivative:
         return replace(p, x=torch.cat([q.x for q in parts], 1), d=torch.cat([q.d for q in parts], 3))  # type: ignore[union-attr]
     if all(isinstance(q, Lookup) for q in parts):
         return replace(p, index=torch.cat([q.index for q in parts], 1), d=torch.cat([q.d for q in parts], 2))  # type: ignore[union-attr]
-    return reduce(_sum, map(written, parts))
+    return reduce(_sum, parts)
 
 
 def _alike(p: Outer, q: Derivative) -> bool:
     return isinstance(q, Outer) and p.rows is q.rows is _sequence and p.turned == q.turned
 
 
-def _sum(p: Dense, q: Dense) -> Dense:
-    return Dense(p.J + q.J, lambda: _size(p) + _size(q))
+def _sum(p: Derivative, q: Derivative) -> Dense:
+    return Dense(p.dense() + q.dense(), None if unbounded(p) or unbounded(q) else lambda: _size(p) + _size(q))
+
+
+def unbounded(derivative: Derivative) -> bool:
+    """Whether nothing bounds what a derivative is the sum of."""
+    return isinstance(derivative, Dense) and derivative.bound is None
 
 
 def _size(derivative: Derivative) -> Tensor:

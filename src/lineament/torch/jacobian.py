@@ -7,12 +7,14 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import get_gradient_edge as edge
 from torch.func import functional_call, jacrev, vmap
 
-from .batched import for_all
+from .batched import of_all
 from .batches import outputs as tensor_in
-from .derivatives import CHECKED, Dense, Derivative, joined, together
-from .taps import Tap, Taps
+from .derivatives import CHECKED, Dense, Derivative, joined, together, unbounded
+from .layers import walked
+from .taps import Names, Places, Tap, Taps
 
 Inputs = tuple[Any, ...]
 
@@ -47,27 +49,30 @@ class Jacobian:
 
     def __init__(self, model: nn.Module, forward: Callable[..., Any] | None = None):
         self.model, self.forward = model, forward
-        self.names: dict[nn.Parameter, str] = {}
+        self.names: Names = {}
+        self.held: dict[str, nn.Parameter] = {}
         self.kinds: dict[str, str] = {}
         modes = []
-        for path, module in model.named_modules():
+        for path, module in walked(model):
             modes.append(module.training)
-            for name, parameter in module.named_parameters(recurse=False):
-                if parameter.requires_grad and parameter not in self.names:
-                    self.names[parameter] = f"{path}.{name}" if path else name
-                    self.kinds[self.names[parameter]] = type(module).__name__
+            for name, parameter in module._parameters.items():
+                if parameter is not None and parameter.requires_grad and id(parameter) not in self.names:
+                    whole = f"{path}.{name}" if path else name
+                    self.names[id(parameter)], self.held[whole] = whole, parameter
+                    self.kinds[whole] = type(module).__name__
         if not self.names:
             raise ValueError("model must have parameters that require a gradient; it has none")
         self.unknown: frozenset[str] | None = None  # what no tap gives; None before the first block was checked
         self.one_by_one = self.at_once = False
         self.ran: tuple[Any, ...] = ()  # the functions of the block that was checked
         self.copies = False  # whether what follows a place works on a copy of it, as it does so in place
-        self.state = tuple(self.names.values()), tuple(modes)
+        self.state = tuple(self.held), tuple(modes)
         self.outputs = 0  # known from the first block on
+        self.untouched: tuple[Inputs, Tensor] | None = None  # inputs and outputs of a pass that nothing was done to
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that require a gradient."""
-        return iter(self.names)
+        return iter(self.held.values())
 
     def output(self, inputs: Inputs) -> Tensor:
         """The model's outputs as (examples, outputs)."""
@@ -86,12 +91,13 @@ class Jacobian:
                 self.unknown, self.at_once, self.ran = seen.unknown, seen.at_once, ran
             self.outputs = out.shape[1]
             # A block that runs other functions than the first may need a second pass.
-            backwards = Backwards(out, taps, self.unknown is None, free=self.at_once and ran == self.ran)
+            backwards = Backwards(out, taps, free=self.at_once and ran == self.ran)
             derivatives = backwards.derivatives()
             if self.unknown is None:
                 self.unknown = frozenset(self._unconfirmed(inputs, derivatives, out.detach()))
                 self.at_once, self.ran = backwards.at_once, ran
                 self._remember(inputs, Seen(_sizes(taps, out), ran, self.copies, self.unknown, self.at_once))
+            self.untouched = None
             del taps, out, backwards
         known = {name: part for name, part in derivatives.items() if name not in self.unknown}
         if self.unknown:
@@ -100,21 +106,28 @@ class Jacobian:
         return {name: Dense(part.J) if isinstance(part, Dense) else part for name, part in known.items()}
 
     def sizes(self, inputs: Inputs) -> Sizes:
-        """How many outputs there are, and how much one example takes: recalled, or from a forward pass of two."""
+        """How many outputs there are, and how much one example takes: recalled, or from a forward pass of two.
+
+        That pass is what derivatives are checked against later on.
+        """
         seen = self._recalled(inputs)
         if seen is not None:
             self.copies = seen.copies
             return seen.sizes
-        with torch.enable_grad():
-            taps, out, _ = self._forward(tuple(part[:CHECKED] for part in inputs))
+        few = tuple(part[:CHECKED] for part in inputs)
+        with torch.enable_grad(), Places(self.names) as places:
+            out = self.output(few)
         if not out.requires_grad:
             raise ValueError("model must have outputs that depend on its parameters; autograd sees no dependence")
-        return _sizes(taps, out)
+        self.untouched = few, out
+        each = [size // len(out) for size in places.sizes] or [0]
+        return Sizes(out.shape[1], sum(each), max(each))
 
     def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor, tuple[Any, ...]]:
         with Taps(self.names, len(inputs[0]), self.copies) as taps:
             out = self.output(inputs)
         if not taps.lost:
+            taps.forget()
             return taps.found, out, tuple(taps.ran)
         self.copies = True
         return self._forward(inputs)
@@ -142,24 +155,24 @@ class Jacobian:
         A random combination of the outputs of two examples is differentiated in a pass of their own, so that examples
         which see each other are found too. `among` has the outputs that examples had among all of the block.
         """
-        k = min(CHECKED, len(inputs[0]))
-        first = tuple(part[:k] for part in inputs)
-        out = self.output(first)
+        first = tuple(part[:CHECKED] for part in inputs)
+        if self.untouched is None:
+            self.untouched = first, self.output(first)
+        (first, whole), k = self.untouched, min(CHECKED, len(inputs[0]))
+        out = whole[:k]
         eps = torch.finfo(out.dtype).eps
         if not torch.allclose(out, among[:k], rtol=0, atol=eps**0.5 * float(out.detach().abs().max())):
-            self._refuse_random(first, out)
+            self._refuse_random(first, whole)
         v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
-        truth = torch.autograd.grad((out * v).sum(), list(self.names), allow_unused=True)
-        pairs, names, wrong = [], [], []
+        truth = torch.autograd.grad((out * v).sum(), list(self.held.values()), allow_unused=True)
         mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
-        for (parameter, name), gradient in zip(self.names.items(), truth, strict=True):
+        pairs, names, wrong = [], [], []
+        for (name, parameter), gradient in zip(self.held.items(), truth, strict=True):
             gradient = _written(parameter, gradient)
             if name not in found:
                 wrong += [name] if gradient.any() else []
-                continue
-            ours = mixed[name]
-            if ours.shape == (gradient.numel(),):
-                pairs.append((ours, gradient.flatten()))
+            elif mixed[name].shape == (gradient.numel(),):
+                pairs.append((mixed[name], gradient.flatten()))
                 names.append(name)
             else:
                 wrong.append(name)
@@ -168,13 +181,21 @@ class Jacobian:
         theirs = [gradient for _, gradient in pairs]
         apart: Any = torch  # its functions for lists, as its optimisers use them: one call instead of one a parameter
         gaps = torch.stack(apart._foreach_norm(apart._foreach_sub([ours for ours, _ in pairs], theirs)))
-        sizes = torch.stack(apart._foreach_norm(theirs))
-        over = gaps - eps**0.5 * sizes
-        for name, more in zip(names, over.tolist(), strict=True):
-            # What is left of numbers that cancel may be rounding alone.
-            if not more <= 0 and not more <= 100 * eps * float(found[name].first(k).scale(v)):
-                wrong.append(name)
-        return wrong
+        over = (gaps - eps**0.5 * torch.stack(apart._foreach_norm(theirs))).tolist()
+        doubtful = {name: more for name, more in zip(names, over, strict=True) if not more <= 0}
+        if any(unbounded(found[name]) for name in doubtful):
+            found = self._bounded(tuple(part[:k] for part in first))
+        # What is left of numbers that cancel may be rounding alone.
+        return wrong + [
+            name
+            for name, more in doubtful.items()
+            if name not in found or not more <= 100 * eps * float(found[name].first(k).scale(v))
+        ]
+
+    def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
+        """The derivatives at a few examples, with a bound on each."""
+        taps, out, _ = self._forward(inputs)
+        return Backwards(out, taps, free=False, bounded=True).derivatives()
 
     def _refuse_random(self, inputs: Inputs, before: Tensor) -> None:
         if not torch.equal(self.output(inputs), before):
@@ -184,7 +205,7 @@ class Jacobian:
 
     def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
         """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""
-        wrong = {name: parameter for parameter, name in self.names.items() if name in (self.unknown or ())}
+        wrong = {name: parameter for name, parameter in self.held.items() if name in (self.unknown or ())}
         if not self.one_by_one:
             try:
                 return self._vmapped(inputs, wrong)
@@ -207,12 +228,12 @@ class Jacobian:
         def single(moving: dict[str, Tensor], *one: Tensor) -> Tensor:
             alone = tuple(part[None] for part in one)
             # Tied weights go by several names, and all of them must move.
-            values = held | {name: moving[self.names[p]] for name, p in tied if self.names[p] in moving}
+            values = held | {name: moving[self.names[id(p)]] for name, p in tied if self.names[id(p)] in moving}
             if self.forward is None:
                 return as_rows(functional_call(self.model, values, alone, strict=False), 1)[0]
             return as_rows(functional_call(_Whole(self.model, self.forward), _prefixed(values), alone), 1)[0]
 
-        tied = [(name, p) for name, p in self.model.named_parameters(remove_duplicate=False) if p in self.names]
+        tied = [(name, p) for name, p in self.model.named_parameters(remove_duplicate=False) if id(p) in self.names]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a function that is not batched runs one by one
             found = vmap(jacrev(single), (None, *(0 for _ in inputs)))(moving, *inputs)
@@ -265,7 +286,7 @@ def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
 
 
 def _sizes(taps: list[Tap], out: Tensor) -> Sizes:
-    each = [tap.z.numel() // len(out) for tap in taps] or [0]
+    each = [tap.z.numel() // len(out) for tap in taps if not tap.spare] or [0]
     return Sizes(out.shape[1], sum(each), max(each))
 
 
@@ -275,11 +296,12 @@ Kept = dict[int, dict[str, Derivative]]  # what each place gave
 class Backwards:
     """The way from all outputs back to all places; examples do not see each other.
 
-    With `free` what the forward pass left is given up on the way, as it will not be needed again.
+    With `free` what the forward pass left is given up on the way, as it will not be needed again; with `bounded` every
+    derivative knows a bound on what it is the sum of.
     """
 
-    def __init__(self, out: Tensor, taps: list[Tap], checked: bool, free: bool) -> None:
-        self.out, self.taps, self.checked, self.free = out, taps, checked, free
+    def __init__(self, out: Tensor, taps: list[Tap], free: bool, bounded: bool = False) -> None:
+        self.out, self.taps, self.free, self.bounded = out, taps, free, bounded
         self.at_once = True
 
     def derivatives(self) -> dict[str, Derivative]:
@@ -295,9 +317,9 @@ class Backwards:
             pieces += self._some(begin, min(c, begin + several))
         found: dict[str, list[Derivative]] = {}
         for k in range(len(self.taps)):
-            parts = [piece.pop(k) for piece in pieces]
-            for name in parts[0]:
-                found.setdefault(name, []).append(joined([part[name] for part in parts], 1))
+            parts = [piece.pop(k) for piece in pieces if k in piece]
+            for name in parts[0] if parts else ():
+                found.setdefault(name, []).append(joined([part[name] for part in parts], 1, self.bounded))
         return {name: together(parts) for name, parts in found.items()}
 
     def _some(self, begin: int, end: int) -> list[Kept]:
@@ -323,31 +345,33 @@ class Backwards:
 
     def _pull(self, v: Tensor, size: int, kept: Kept, last: bool) -> Tensor:
         """Differentiate `⟨v, out⟩` for `size` outputs; what is written out early is so on the way."""
-        hooks = [tap.z.register_hook(self._taking(k, size, kept)) for k, tap in enumerate(self.taps)]
+        keep = not (self.free and last)
+        hooks = [tap.z.register_hook(self._taking(k, size, kept, keep)) for k, tap in enumerate(self.taps)]
         try:
             # Those asked for, and whatever lies on the way there: all behind the first place, in nearly every model.
-            first = [tap.z for k, tap in enumerate(self.taps) if not k or not tap.early]
-            keep = not (self.free and last)
+            # One that another stands for may be seen by what is behind no other place.
+            # An edge of the graph is asked for, not a tensor, which would be held by that.
+            begin = next((k for k, tap in enumerate(self.taps) if not tap.spare), 0)
+            first = [edge(tap.z) for k, tap in enumerate(self.taps) if k == begin or not tap.early or tap.spare]
             torch.autograd.grad(self.out, first, v, retain_graph=keep, allow_unused=True)
-            if left := [tap.z for k, tap in enumerate(self.taps) if k not in kept]:
+            if left := [tap.z for k, tap in enumerate(self.taps) if k not in kept and not tap.spare]:
                 self.at_once = False
                 torch.autograd.grad(self.out, left, v, retain_graph=True, allow_unused=True)
         finally:
             for hook in hooks:
                 hook.remove()
         for k, tap in enumerate(self.taps):  # zero where there is no way from a place to the outputs
-            if k not in kept:
+            if k not in kept and not tap.spare:
                 nothing = self.out.new_zeros(()).expand(size, *tap.z.shape)
-                kept[k] = tap.taken(nothing, len(self.out), self.checked)
+                kept[k] = tap.taken(nothing, len(self.out), self.bounded)
         return v.sum()
 
-    def _taking(self, k: int, size: int, kept: Kept) -> Callable[[Tensor], None]:
-        def rule(d: Tensor) -> Tensor:
-            kept[k] = self.taps[k].taken(d.expand(size, *d.shape[1:]), len(self.out), self.checked)
-            return d.new_zeros(len(d))
-
+    def _taking(self, k: int, size: int, kept: Kept, keep: bool) -> Callable[[Tensor], None]:
         def hook(d: Tensor) -> None:
-            for_all(rule, d)
+            whole = of_all(d)
+            kept[k] = self.taps[k].taken(whole.expand(size, *whole.shape[1:]), len(self.out), self.bounded)
+            if not keep:  # the graph gives up what it held on the way, and so does this
+                self.taps[k] = Tap(self.out, lambda d: {})
 
         return hook
 

@@ -12,11 +12,12 @@ from lineament.core import arguments
 from .contract import Outputs, Tile, by_pairs
 from .derivatives import Dense, Derivative, Outer, joined, nbytes, written
 from .jacobian import Jacobian, Sizes
-from .layers import checked, quantised
+from .layers import checked, quantised, walked
 from .precision import differentiable, full_precision
 
 Inputs = Tensor | tuple[Tensor, ...]
 Derivatives = dict[str, Derivative]
+Modules = list[tuple[str, nn.Module]]
 _EXAMPLES = 64  # at most in one block
 _MUCH = 2**26  # bytes; no less is asked for
 _AT_ONCE = 2**22  # numbers in the derivatives of all outputs at the largest place of a block, on a processor
@@ -54,23 +55,27 @@ def ntk(
     arguments.one_of("outputs", outputs, get_args(Outputs))
     forward = None if forward is None else arguments.function("forward", forward)
     memory = arguments.number("memory", memory, above=0)
-    _refuse(checked(model))
+    modules = walked(checked(model))
+    _refuse(modules)
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
-    with _buffers_kept(model), full_precision(), differentiable(model):
+    with _buffers_kept(modules), full_precision(), differentiable(model):
         return _kernel(Jacobian(model, forward), rows, columns, y is None, outputs, memory)
 
 
 @contextmanager
-def _buffers_kept(model: nn.Module) -> Iterator[None]:
+def _buffers_kept(modules: Modules) -> Iterator[None]:
     """Afterwards the buffers have the values they had, whatever the model does when it runs."""
-    before = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    every: Any = torch  # its functions for lists, as its optimisers use them: one call instead of one a buffer
+    held = [buffer for _, module in modules for buffer in module._buffers.values() if buffer is not None]
+    buffers = list({id(buffer): buffer for buffer in held}.values())
+    before = every._foreach_clone(buffers) if buffers else []
     try:
         yield
     finally:
-        with torch.no_grad():
-            for buffer, value in before:
-                buffer.copy_(value)
+        if buffers:
+            with torch.no_grad():
+                every._foreach_copy_(buffers, before)
 
 
 def _kernel(
@@ -113,6 +118,7 @@ def _kernel(
             kernel[begin:end, j : j + width] = tile
             if same and not itself:
                 kernel[j : j + width, begin:end] = _transposed(tile)
+            del tile, blank, right  # not to be held beside those of the next
     return kernel.div_(c) if outputs == "mean" else kernel
 
 
@@ -154,8 +160,8 @@ def _block(sizes: Sizes, n: int, memory: float, like: Tensor) -> int:
     In passing they need what the forward pass keeps of every place, and some derivatives of all outputs at the largest.
     On a processor memory that fits its caches is used again.
     """
-    passing = 4 * sizes.places + 6 * sizes.outputs * sizes.largest
-    most = min(n, _EXAMPLES, int(memory / (2 * like.element_size() * passing + 1)))
+    passing = 2 * sizes.places + 4 * sizes.outputs * sizes.largest
+    most = min(n, _EXAMPLES, int(memory / (like.element_size() * passing + 1)))
     if like.device.type == "cpu":
         most = min(most, _AT_ONCE // (sizes.outputs * sizes.largest + 1))
     most = max(1, most)
@@ -211,9 +217,9 @@ def _tuple(name: str, value: Inputs) -> tuple[Tensor, ...]:
     return parts
 
 
-def _refuse(model: nn.Module) -> None:
+def _refuse(modules: Modules) -> None:
     """Refuse what would make an output random, dependent on other examples, or not differentiable."""
-    for name, module in model.named_modules():
+    for name, module in modules:
         what = f"{name!r} ({type(module).__name__})"
         dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.training and module.p > 0
         batch = isinstance(module, nn.modules.batchnorm._BatchNorm) and (

@@ -55,6 +55,22 @@ class Site(NamedTuple):
         return packed.matrices(weight, self.groups) if self.parameter else matrices(self.module, weight)
 
 
+def walked(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """What `named_modules` gives, which passes everything through a generator at each level above it."""
+    found: list[tuple[str, nn.Module]] = []
+    seen: set[nn.Module] = set()
+    left: list[tuple[str, nn.Module]] = [("", model)]
+    while left:
+        path, module = left.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        found.append((path, module))
+        inner = reversed(module._modules.items())
+        left += [(f"{path}.{name}" if path else name, child) for name, child in inner if child is not None]
+    return found
+
+
 def checked(model: nn.Module) -> nn.Module:
     """Refuse what is no ordinary module."""
     if not isinstance(model, nn.Module):

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from .layers import walked
+
 _HIGHEST = "highest"
 
 
@@ -35,7 +37,7 @@ def full_precision() -> Iterator[None]:
 @contextmanager
 def differentiable(model: nn.Module) -> Iterator[None]:
     """Inside, recurrent layers have derivatives in evaluation mode; those of cuDNN have none."""
-    if not any(isinstance(module, nn.RNNBase) for module in model.modules()):
+    if not any(isinstance(module, nn.RNNBase) for _, module in walked(model)):
         yield
         return
     before = torch.backends.cudnn.enabled

@@ -16,32 +16,86 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import batched, recurrent
-from .derivatives import Derivative, Found, affine, at_once, by_convolution, by_copies, by_linear, by_lookup
+from .derivatives import (
+    Derivative,
+    Found,
+    affine,
+    at_once,
+    by_convolution,
+    by_copies,
+    by_linear,
+    by_lookup,
+    by_written,
+)
 from .recurrent import Layer, Step, gru_step, lstm_step, relu_step, tanh_step
+
+Names = dict[int, str]  # of parameters, by their id: a tensor's own hash is asked for in Python, at every function
 
 
 class Tap(NamedTuple):
     """A place z, and what the derivatives by parameters are, given δ (examples, outputs, …) there.
 
     `time_first` says that positions come before examples, as within attention. `early` says that derivatives written
-    out take less than δ, or hardly more: then they are, as soon as δ is there.
+    out take less than δ, or hardly more: then they are, as soon as δ is there. `spare` says that another place stands
+    for this one: it has a derivative only where something else sees it too.
     """
 
     z: Tensor
     derivatives: Found
     time_first: bool = False
     early: bool = False
+    spare: bool = False
 
-    def taken(self, d: Tensor, n: int, checked: bool) -> dict[str, Derivative]:
-        """The derivatives by parameters, of δ (outputs, as z), and whether they will be checked."""
+    def taken(self, d: Tensor, n: int, bounded: bool) -> dict[str, Derivative]:
+        """The derivatives by parameters, of δ (outputs, as z), and whether their bounds are wanted."""
         parts = self.derivatives(self._apart(d, n))
-        return {name: at_once(part, checked) for name, part in parts.items()} if self.early else parts
+        return {name: at_once(part, bounded) for name, part in parts.items()} if self.early else parts
 
     def _apart(self, d: Tensor, n: int) -> Tensor:
         """δ as (examples, outputs, …)."""
         if self.time_first:
             return d.reshape(len(d), -1, n, d.shape[-1]).permute(2, 0, 1, 3)
         return (d if d.shape[1] == n else d.unflatten(1, (n, -1))).transpose(0, 1)
+
+
+class Convolution(NamedTuple):
+    """A convolution of pictures that was noted: what it gave, of what, and which place that is."""
+
+    z: Tensor
+    x: Tensor
+    weight: Tensor
+    bias: Tensor | None
+    how: tuple[Any, ...]
+    place: int
+    version: int
+
+
+class Places(TorchFunctionMode):
+    """Counts the numbers at all places of a pass in which every function runs as it is."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__()
+        self.names = names
+        self.sizes: list[int] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run one function, and count what it gives if it takes a parameter."""
+        kwargs = kwargs or {}
+        if func is functional.multi_head_attention_forward:
+            with self:  # its projections are calls of their own
+                return _ATTENTION(*args, **kwargs)
+        out = func(*args, **kwargs)
+        if func in _RULES and func not in _VIEWS:
+            self.sizes += self._sizes(out, [*args, *kwargs.values()])
+        return out
+
+    def _sizes(self, out: Any, given: list[Any]) -> list[int]:
+        if isinstance(out, Tensor):
+            return [out.numel()] if any(id(value) in self.names for value in given) else []
+        # Recurrent layers give outputs first, and have gates at all steps for each matrix of recurrent weights.
+        weights = next((value for value in given if isinstance(value, (list, tuple)) and len(value) > 1), ())
+        steps = out[0].numel() // out[0].shape[-1]
+        return [steps * W.shape[0] for W in weights[1::2] if W.ndim == 2 and id(W) in self.names]
 
 
 class Taps(TorchFunctionMode):
@@ -51,19 +105,21 @@ class Taps(TorchFunctionMode):
     works on a copy of each place. `ran` has the functions that ran, in their order.
     """
 
-    def __init__(self, names: dict[nn.Parameter, str], examples: int, copies: bool) -> None:
+    def __init__(self, names: Names, examples: int, copies: bool) -> None:
         super().__init__()
         self.names, self.n, self.copies = names, examples, copies
         self.found: list[Tap] = []
         self.versions: list[tuple[Tensor, int]] = []
         self.attending = False
         self.views: dict[int, tuple[Tensor, str, nn.Parameter]] = {}
+        self.convolved: dict[int, Convolution] = {}
         self.ran: list[Any] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one function, and note it if it takes a parameter."""
         kwargs = kwargs or {}
         self.ran.append(func)
+        rule = _RULES.get(func)
         if func is functional.multi_head_attention_forward:
             before, self.attending = self.attending, True
             try:
@@ -71,14 +127,13 @@ class Taps(TorchFunctionMode):
                     return _ATTENTION(*args, **kwargs)
             finally:
                 self.attending = before
-        rule = _RULES.get(func)
         if rule is not None:
             return rule(self, func, *args, **kwargs)
         return func(*args, **kwargs)
 
     def name(self, value: Any) -> str:
         """The name of a parameter; empty for anything else."""
-        return self.names.get(value, "") if isinstance(value, nn.Parameter) else ""
+        return self.names.get(id(value), "")
 
     def note(self, z: Any, derivatives: Found, early: bool = False) -> Any:
         """Note a place if its derivative can be taken, and give what to go on with."""
@@ -97,19 +152,25 @@ class Taps(TorchFunctionMode):
         """Whether a place was changed after it was noted."""
         return any(z._version != version for z, version in self.versions)
 
+    def forget(self) -> None:
+        """Give up what was held to find places."""
+        self.versions.clear()
+        self.views.clear()
+        self.convolved.clear()
+
     def note_layers(self, z: Tensor, layers: list[Layer]) -> Tensor:
         """Note the place where dense layers are added up, whose inputs are (examples, …, in)."""
+        n, named = self.n, [(layer, (self.name(layer.weight), self.name(layer.bias))) for layer in layers]
+        if not any(name for _, names in named for name in names):
+            return z
 
-        def found(d: Tensor) -> dict[str, Derivative]:
+        def found(d: Tensor) -> dict[str, Derivative]:  # without a reference to all that is noted
             parts: dict[str, Derivative] = {}
-            for layer in layers:
+            for layer, names in named:
                 a = layer.inputs().detach()
-                parts |= by_linear(a.reshape(self.n, -1, a.shape[-1]), *names(layer))(d)
+                parts |= by_linear(a.reshape(n, -1, a.shape[-1]), *names)(d)
             return parts
 
-        names = lambda layer: (self.name(layer.weight), self.name(layer.bias))  # noqa: E731
-        if not any(name for layer in layers for name in names(layer)):
-            return z
         return self.note(z if z.requires_grad else z.requires_grad_(), found)
 
 
@@ -145,26 +206,33 @@ def _convolution(
 ) -> Any:  # fmt: skip
     names = taps.name(weight), taps.name(bias)
     how = stride, padding, dilation, groups
-    z = _pictures(taps, input, weight, bias, *how)
-    z = func(input, weight, bias, *how) if z is None else z
-    if not any(names) or input.ndim != weight.ndim or len(input) != taps.n:
+    pictured = _pictured(taps, input, weight, bias, *how)
+    z = (
+        func(input, weight, bias, *how)
+        if pictured is None
+        else batched.Convolved.apply(input, weight, bias, *pictured)
+    )
+    if not any(names) or input.ndim != weight.ndim or input.shape[0] != taps.n:
         return z
     found = by_convolution(input.detach(), weight.shape[2:], *how, *names)
-    fan_in, positions = weight[0].numel(), z[0, 0].numel()
-    return taps.note(z, found, early=groups > 1 or fan_in <= positions)
+    place = len(taps.found)
+    out = taps.note(z, found, early=groups > 1 or weight[0].numel() <= z[0, 0].numel())
+    if pictured is not None and names[0] and out is z and len(taps.found) > place:
+        taps.convolved[id(z)] = Convolution(z, input, weight, bias, pictured, place, z._version)
+    return out
 
 
-def _pictures(
+def _pictured(
     taps: Taps, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """A convolution in the form that is differentiated for all outputs at once; None where there is none."""
+    """How to convolve in the form that is differentiated for all outputs at once; None where there is none."""
     pair = lambda value: (value, value) if isinstance(value, int) else tuple(value)  # noqa: E731
     if input.ndim != 4 or weight.ndim != 4 or isinstance(padding, str) or input.device.type != "cpu":
         return None
     # What a weight is made of gets its derivatives through it, which this form does not give.
     if any(isinstance(value, Tensor) and value.requires_grad and not taps.name(value) for value in (weight, bias)):
         return None
-    return batched.Convolved.apply(input, weight, bias, pair(stride), pair(padding), pair(dilation), groups)
+    return pair(stride), pair(padding), pair(dilation), groups
 
 
 def _embedding(taps: Taps, func: Any, input: Tensor, weight: Tensor, padding_idx: int | None = None, *rest: Any,
@@ -184,8 +252,8 @@ def _embedding(taps: Taps, func: Any, input: Tensor, weight: Tensor, padding_idx
 def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
     """A function that normalises, then scales by `weight` and adds `bias`, arguments `place` and the next."""
 
-    def rule(taps: Taps, func: Any, input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        z = func(input, *args, **kwargs)
+    def rule(taps: Taps, func: Any, input: Tensor, *args: Any, run: Any = None, **kwargs: Any) -> Any:
+        z = func(input, *args, **kwargs) if run is None else run(taps, func, input, *args, **kwargs)
         given = [*args[place : place + 2], None, None][:2]
         weight = kwargs.get("weight", given[0])
         bias = kwargs.get("bias", given[1]) if func is not functional.rms_norm else None
@@ -207,14 +275,32 @@ def _normalisation(place: int, per_channel: bool) -> Callable[..., Any]:
     return rule
 
 
+def _layer_norm(taps: Taps, func: Any, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Layer normalisation; along the last axis in the form that is differentiated for all outputs at once."""
+    return _ALONG(taps, func, input, *args, run=_standardised, **kwargs)
+
+
+def _standardised(
+    taps: Taps, func: Any, x: Tensor, shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    made = any(value is not None and value.requires_grad and not taps.name(value) for value in (weight, bias))
+    if made or len(shape) != 1 or x.dtype not in (torch.float32, torch.float64):
+        return func(x, shape, weight, bias, eps)
+    return batched.Standardised.apply(x, weight, bias, eps)
+
+
 def _batch_norm(
     taps: Taps, func: Any, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
     bias: Any = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """A scale and a shift of each channel, where statistics are the layer's own."""
     names = taps.name(weight), taps.name(bias)
-    if training or running_mean is None or running_var is None or len(input) != taps.n:
+    if training or running_mean is None or running_var is None or input.shape[0] != taps.n:
         return func(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    before = taps.convolved.get(id(input))
+    if before is not None and before.z is input and input._version == before.version and all(names):
+        return _normed(taps, before, running_mean, running_var, weight, bias, eps)
     z = batched.batch_norm(input, running_mean, running_var, weight, bias, eps)
     if not any(names):
         return z
@@ -223,10 +309,29 @@ def _batch_norm(
     return taps.note(z if z.requires_grad else z.requires_grad_(), found, early=True)
 
 
+def _normed(
+    taps: Taps, before: Convolution, mean: Tensor, variance: Tensor, weight: Tensor, bias: Tensor, eps: float
+) -> Any:
+    """Batch normalisation of what a convolution gave: one place for the parameters of both."""
+    z, kernel = before.z.detach(), before.weight.detach()
+    scale, shift = batched.by_running(mean, variance, weight, bias, eps)
+    out = batched.Normed.apply(before.x, z, before.weight, scale, shift, before.how)
+    tap = taps.found[before.place]
+    taps.found[before.place] = tap._replace(spare=True)
+    names = taps.name(before.weight), taps.name(before.bias), taps.name(weight), taps.name(bias)
+    if tap.early:
+        shift = -mean if before.bias is None else before.bias.detach() - mean
+        found = by_written(tap.derivatives, kernel, scale, torch.rsqrt(variance + eps), shift, *names)
+    else:
+        normal = affine(lambda: batched.normalised(z, mean, variance, eps), True, z.shape[1], *names[2:])
+        found = lambda d: tap.derivatives(d * scale.view(-1, 1, 1)) | normal(d)  # noqa: E731
+    return taps.note(out, found, early=tap.early)
+
+
 def _hardtanh(
     taps: Taps, func: Any, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
-    return batched.Clipped.apply(input, min_val, max_val, inplace)
+    return batched.Clipped.apply(input, min_val, max_val)  # not in place, which would take a place away
 
 
 def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
@@ -235,11 +340,12 @@ def _relu6(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
 
 def _bent(taps: Taps, func: Any, input: Tensor, inplace: bool = False) -> Any:
     """An activation whose derivative PyTorch takes one output at a time; not in place, which would take a place."""
-    return batched.Bent.apply(input, func)
+    return batched.Bent.apply(input, func, _SLOPES[func])
 
 
 def _gelu(taps: Taps, func: Any, input: Tensor, approximate: str = "none") -> Any:
-    return batched.Bent.apply(input, lambda x: func(x, approximate=approximate))
+    slope = lambda one, x: torch.ops.aten.gelu_backward(one, x, approximate=approximate)  # noqa: E731
+    return batched.Bent.apply(input, lambda x: func(x, approximate=approximate), slope)
 
 
 def _unplaced(taps: Taps, func: Any, input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
@@ -339,12 +445,13 @@ def _rows(x: Tensor, taps: Taps) -> Tensor:
 
 
 T = Tensor
+_ALONG = _normalisation(1, per_channel=False)
 _RULES: dict[Any, Callable[..., Any]] = {
     functional.linear: _linear,
     torch.addmm: _addmm,
     functional.embedding: _embedding,
-    functional.layer_norm: _normalisation(1, per_channel=False),
-    functional.rms_norm: _normalisation(1, per_channel=False),
+    functional.layer_norm: _layer_norm,
+    functional.rms_norm: _ALONG,
     functional.batch_norm: _batch_norm,
     functional.instance_norm: _normalisation(2, per_channel=True),
     functional.group_norm: _normalisation(1, per_channel=True),
@@ -358,14 +465,20 @@ def _all(rule: Callable[..., Any], functions: Iterable[Any]) -> None:
     _RULES.update(dict.fromkeys(functions, rule))
 
 
-_all(_bent, (functional.silu, functional.hardswish, functional.mish))
+_SLOPES = {
+    functional.silu: torch.ops.aten.silu_backward,
+    functional.hardswish: torch.ops.aten.hardswish_backward,
+    functional.mish: torch.ops.aten.mish_backward,
+}
+_all(_bent, _SLOPES)
 _all(_gelu, (functional.gelu,))
 _all(_unplaced, (functional.relu, functional.leaky_relu, functional.elu, functional.dropout))
 _all(_convolution, (torch.conv1d, torch.conv2d))
 _all(_matmul, (torch.matmul, T.matmul, T.__matmul__))
 _all(_broadcast, (torch.add, T.add, T.__add__, T.__radd__, torch.mul, T.mul, T.__mul__, T.__rmul__, T.sub, T.__sub__))
 _all(_expanded, (T.expand,))
-_all(_viewed, (T.reshape, T.view, T.unsqueeze, T.__getitem__, T.transpose, T.permute, T.flatten, T.squeeze, T.to))
+_VIEWS = (T.reshape, T.view, T.unsqueeze, T.__getitem__, T.transpose, T.permute, T.flatten, T.squeeze, T.to)
+_all(_viewed, _VIEWS)
 for name, step in {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": tanh_step, "rnn_relu": relu_step}.items():
     _RULES[getattr(torch, name)] = _recurrent(step)
     _RULES[getattr(torch, f"{name}_cell")] = _cell(step)
