@@ -69,8 +69,6 @@ ROUTES: dict[str, tuple[Convolution, bool]] = {
 }
 """Each with whether members are convolved one after the other."""
 
-DIRECTIONS = ("forwards", "to the images", "to the kernels")
-
 
 def every_way(route: Convolution, in_turn: bool, precision: Precision) -> dict[str, Callable[..., jax.Array]]:
     """What all members give, and each derivative, as functions of images, kernels and the derivative of what is given."""

@@ -242,8 +242,11 @@ def test_a_hundred_thousand_columns_are_counted_not_read(tmp_path, monkeypatch):
     names, numbers = ",".join(f"c{i}" for i in range(100_000)), ",".join(["1"] * 100_000)
     (tmp_path / "wide.csv").write_text(f"{names}\n{numbers}\n{numbers}\n")
     monkeypatch.setattr(delimited, "pieces", lambda *_: pytest.fail("rows were read"))
-    with pytest.raises(ValueError, match=r"wide\.csv' must have at most 5000 feature columns; got 99999\. Name those"):
-        tables.read(tmp_path / "wide.csv")
+    monkeypatch.chdir(tmp_path)  # a long path would be shortened where it is named
+    with pytest.raises(
+        ValueError, match=r"'wide\.csv' must have at most 5000 feature columns; got 99999\. Name those"
+    ):
+        tables.read("wide.csv")
 
 
 @pytest.mark.parametrize(("ending", "package"), [(".parquet", "pyarrow"), (".xlsx", "openpyxl")])

@@ -453,10 +453,11 @@ def test_blocks_fit_into_what_is_to_be_used():
         sizes, like = jacobian.Sizes(outputs, places, largest), torch.zeros(1)
         block = kernel._block(sizes, n, memory, like)
         assert 1 <= block <= min(n, 64)
-        passing = 4 * places + 6 * outputs * largest  # numbers for an example while it passes
-        assert block == 1 or 2 * 4 * block * passing <= memory
-        # Blocks are as large as may be, and even.
-        most = min(n, 64, max(1, int(memory // (8 * passing + 1))))
+        passing = 2 * places + 4 * outputs * largest  # numbers for an example while it passes
+        assert block == 1 or 4 * block * passing <= memory
+        # Blocks are as large as may be, and even; on a processor what passes at once fits its caches.
+        cached = kernel._AT_ONCE // (outputs * largest + 1)
+        most = min(n, 64, max(1, min(cached, int(memory // (4 * passing + 1)))))
         assert -(-n // block) == -(-n // most)
         assert block * -(-n // block) - n < -(-n // block)
 
