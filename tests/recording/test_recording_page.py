@@ -206,3 +206,16 @@ def test_the_smallest_recordings_have_a_page(made):
     parser = Balanced()
     parser.feed(recording_page.page(made))
     assert parser.open == []
+
+
+def test_principal_components_are_found_once_for_a_page(monkeypatch):
+    from lineament.data import components
+
+    asked, fit = [], components.fit
+    monkeypatch.setattr(components, "fit", lambda X: asked.append(len(X)) or fit(X))
+    recording = run(n=60)
+    assert recording_page.page(recording).count("<h2") > 3
+    assert asked == [60]
+    broken = run(n=60, loss=[None, 1.0, 1.0, 1.0, 1.0, np.nan])
+    recording_page.page(broken)
+    assert asked == [60, 60]

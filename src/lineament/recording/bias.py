@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lineament.core import arguments
-from lineament.data.components import Components, fit
+from lineament.data.components import Components
 
 from .recording import Recording
 
@@ -52,7 +52,7 @@ def pc_bias(recording: Recording, components: int = 10) -> PCBias:
     components = arguments.count("components", components)
     sound = recording.sound
     f = learnt_outputs(sound)
-    principal = principal_components(sound)
+    principal = sound.components
     P = min(components, principal.count)
     parts = np.einsum("nj,tnk->tjk", unit_coordinates(sound, principal)[:, :P], f, optimize=True) / sound.examples
     learnt = np.sum(parts[-1] ** 2, axis=1)
@@ -71,13 +71,6 @@ def learnt_outputs(recording: Recording) -> Floats:
     if len(recording) < 2:
         raise ValueError(f"at least two sound records are needed to see a change; got {len(recording)}")
     return recording.outputs.astype(np.float64) - recording.outputs[0].astype(np.float64)
-
-
-def principal_components(recording: Recording) -> Components:
-    """The principal components of the probe inputs."""
-    if recording.inputs is None:
-        raise ValueError("inputs must have been recorded: principal components are theirs; none were given")
-    return fit(recording.inputs.reshape(len(recording.inputs), -1))
 
 
 def unit_coordinates(recording: Recording, components: Components) -> Floats:

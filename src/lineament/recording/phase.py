@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lineament.core import arguments
 
-from .bias import learnt_outputs, principal_components, unit_coordinates
+from .bias import learnt_outputs, unit_coordinates
 from .recording import Recording
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def data_linear(recording: Recording) -> tuple[Floats, Floats, int]:
     """
     arguments.instance("recording", recording, Recording)
     f = learnt_outputs(recording)
-    components = principal_components(recording)
+    components = recording.components
     features = components.count + 1
     if features >= recording.examples:
         raise ValueError(

@@ -1,8 +1,9 @@
 """The record of one run as plain arrays: what a network said of some probe examples, and what its layers were like."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,9 @@ from ..core.words import several
 from . import accept
 from .accept import Courses, Floats
 from .top import Top
+
+if TYPE_CHECKING:
+    from lineament.data.components import Components
 
 ADVICE = (
     "try a smaller step size, a warm-up or gradient clipping, and look for logarithms, roots and divisions of zero "
@@ -168,7 +172,7 @@ class Recording:
         fault = f"the loss is {self.loss[i]:g}" if bad_loss[i] else "the outputs on the probe inputs are not finite"
         return Trouble(i, float(self.steps[i]), fault)
 
-    @property
+    @cached_property
     def sound(self) -> "Recording":
         """The records before any trouble: what can be analysed."""
         trouble = self.trouble
@@ -177,6 +181,15 @@ class Recording:
         if trouble.place == 0:
             raise ValueError(f"nothing can be said of this recording: {trouble}")
         return self[: trouble.place]
+
+    @cached_property
+    def components(self) -> "Components":
+        """The principal components of the probe inputs, found once: of a thousand pictures that takes a second."""
+        from lineament.data.components import fit
+
+        if self.inputs is None:
+            raise ValueError("inputs must have been recorded: principal components are theirs; none were given")
+        return fit(self.inputs.reshape(len(self.inputs), -1))
 
     def __getitem__(self, part: slice) -> "Recording":
         """A stretch of the records."""
