@@ -6,6 +6,7 @@ import warnings
 from importlib import import_module
 from types import SimpleNamespace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -336,7 +337,10 @@ def test_parameters_are_read_by_their_places():
     tree = {"a": [np.ones((2, 3), np.float32), np.zeros(2)], "b": {"c": 2.0, "d": "text"}}
     found = recorder.named(tree)
     assert list(found) == ["a.0", "a.1", "b.c"]
-    assert all(array.dtype == np.float64 for array in found.values())
+    assert [array.dtype for array in found.values()] == [np.float32, np.float64, np.float64]
+    halves = {"half": np.ones(2, np.float16), "brain": jnp.ones(2, jnp.bfloat16), "long": np.ones(2, np.longdouble)}
+    assert [array.dtype for array in recorder.named(halves).values()] == [np.float32, np.float32, np.float64]
+    assert recorder.named({"whole": np.array([2**53 - 1])})["whole"] == 2**53 - 1
     assert recorder.named(None) == {}
     assert recorder.named({"w": 3, "v": 4.5})["v"] == 4.5
     s = recorder.singular_values({"W": np.diag([2.0, 5.0]), "empty": np.zeros((0, 3)), "b": np.ones(4)})
@@ -347,6 +351,20 @@ def test_parameters_are_read_by_their_places():
     assert_allclose(recorder.singular_values({"W": edge})["W"], [np.sqrt(12)])
     assert recorder.LONGEST == 16_384
     assert recorder.singular_values({"W": np.full((2, 5), np.inf)})["W"].shape == (2,)
+
+
+@pytest.mark.parametrize("shape", [(17, 17), (40, 23), (23, 40), (recorder.SMALL, 99), (90, 18)])
+def test_singular_values_are_as_precise_as_the_weight(shape):
+    rng, m = np.random.default_rng(0), min(shape)
+    U, V = (np.linalg.qr(rng.standard_normal((n, m)))[0] for n in shape)
+    W = U * np.geomspace(3e4, 3e-8, m) @ V.T  # condition 1e12: of single precision the last are rounding
+    assert_allclose(recorder.singular_values({"W": W})["W"], np.geomspace(3e4, 3e-8, m), rtol=1e-3)
+    single = W.astype(np.float32)
+    found = recorder.singular_values({"W": single})["W"]
+    truth = np.linalg.svd(single.astype(np.float64), compute_uv=False)
+    assert_allclose(found, truth, rtol=0, atol=1e-7 * truth[0])
+    assert_allclose(found[: m // 4], truth[: m // 4], rtol=1e-9)
+    assert np.all(np.diff(found) <= 0)
 
 
 def test_outputs_are_rows_in_single_precision_at_least():

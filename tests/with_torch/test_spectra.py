@@ -47,6 +47,24 @@ def test_a_product_counts_as_the_layer_it_stands_for():
         np.testing.assert_allclose(a.singular_values, b.singular_values, atol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(17, 17), (40, 23), (23, 40), (16, 99), (90, 18)])
+def test_singular_values_are_as_precise_as_the_weight(shape):
+    m = min(shape)
+    torch.manual_seed(0)
+    U, V = (torch.linalg.qr(torch.randn(n, m, dtype=torch.float64))[0] for n in shape)
+    wanted = np.geomspace(3e4, 3e-8, m)  # condition 1e12: of single precision the last are rounding
+    layer = nn.Linear(shape[1], shape[0], dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(U * torch.from_numpy(wanted) @ V.mT)
+    (row,) = spectra(layer)
+    np.testing.assert_allclose(row.singular_values, wanted, rtol=1e-3)
+    (row,) = spectra(layer.float())
+    truth = torch.linalg.svdvals(layer.weight.detach().double()).numpy()
+    np.testing.assert_allclose(row.singular_values, truth, rtol=0, atol=1e-7 * truth[0])
+    np.testing.assert_allclose(row.singular_values[: m // 4], truth[: m // 4], rtol=1e-9)
+    assert np.all(np.diff(row.singular_values) <= 0)
+
+
 def test_a_zero_weight_has_no_rank():
     layer = nn.Linear(3, 2)
     nn.init.zeros_(layer.weight)

@@ -15,6 +15,8 @@ from .keeper import Keeper
 LONGEST = 16_384
 """Matrices with a longer side, such as tables of embeddings, are decomposed only if they are named."""
 
+SMALL = 16  # columns or rows up to which a matrix is decomposed itself
+
 
 class Recorder(Keeper):
     """Records what a network says of some probe examples while it trains, and what its layers are like.
@@ -95,7 +97,7 @@ class Recorder(Keeper):
             outputs,
             loss=[loss],
             spectra={name: s[None] for name, s in singular_values(held, self._layers, outputs_first=first).items()},
-            gradients={name: [float(np.linalg.norm(g))] for name, g in named(gradients).items()},
+            gradients={name: [float(np.linalg.norm(g.astype(np.float64)))] for name, g in named(gradients).items()},
             about={"model": type(model).__name__},
         )
 
@@ -168,13 +170,20 @@ def named(tree: Any) -> dict[str, NDArray]:
 
 
 def _spectrum(matrix: NDArray) -> NDArray[np.float64]:
+    """Singular values; of single precision by `WWᵀ` in double, which is faster and loses no more than the weight has."""
     if not np.isfinite(matrix).all():
         return np.full(min(matrix.shape), np.nan)
-    return np.linalg.svd(matrix, compute_uv=False)
+    W = matrix.astype(np.float64)
+    if matrix.dtype == np.float64 or min(W.shape) <= SMALL:
+        return np.linalg.svd(W, compute_uv=False).astype(np.float64)
+    W = W if len(W) <= W.shape[1] else W.T
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(W @ W.T)[::-1], 0.0)).astype(np.float64)
 
 
-def _real(value: Any) -> NDArray[np.float64]:
-    return np.asarray(value).astype(np.float64)
+def _real(value: Any) -> NDArray:
+    """An array in float32 if it has at most that precision, else in float64."""
+    array = np.asarray(value)
+    return array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind in "iub" else np.float32)
 
 
 def _answer(ask: Callable[[Any], Any], piece: Any) -> Any:

