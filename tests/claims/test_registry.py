@@ -112,3 +112,34 @@ def test_slope_recovers_a_power_law_and_its_error():
     rise, error = slope(x, noisy)
     assert abs(rise + 1.5) < 4 * error
     assert 0.005 < error < 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("raise SystemExit", "it ends the program"),
+        ("raise KeyError", "KeyError"),
+        ("raise ValueError('no such thing')", "no such thing"),
+    ],
+)
+def test_a_file_that_ends_the_program_or_raises_is_refused(tmp_path, monkeypatch, text, told):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    path = tmp_path / f"ends_{abs(hash(text))}.py"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"must define CLAIMS, a sequence of Claim: {told}"):
+        registry.in_file(path)
+
+
+@pytest.mark.parametrize("id", ["../mine-edge", "mine edge", "\x1b[31m-red", "", "-x", "index", "a/b"])
+def test_an_id_that_could_not_name_a_file_is_refused(monkeypatch, id):
+    monkeypatch.setitem(sys.modules, "odd_ids", types.SimpleNamespace(CLAIMS=(made(id),)))
+    monkeypatch.setattr(registry, "BUILT_IN", ("odd_ids",))
+    with pytest.raises(ValueError, match="a claim's id, which names files, must begin with"):
+        all_claims()
+
+
+def test_a_check_may_stand_in_a_file_with_a_byte_order_mark(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "marked_file.py").write_bytes(b'\xef\xbb\xbfdef check(size, key):\n    """How."""\n')
+    claim = Claim("mine-bom", "here", "a claim", "x", "marked_file:check")
+    assert (claim.source.line, claim.description) == (1, "How.")

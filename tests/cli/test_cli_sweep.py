@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -34,7 +35,8 @@ seed = { range = [0, 2] }
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "sweep_trial", raising=False)  # every test has a file of that name
     (tmp_path / "sweep_trial.py").write_text(TRIAL)
     (tmp_path / "spec.toml").write_text(SPEC)
     return tmp_path

@@ -350,3 +350,30 @@ def test_what_is_no_table_is_refused(tmp_path):
     ]:
         with pytest.raises(ValueError, match=said):
             tables.arrays(X, y)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1"])
+@pytest.mark.parametrize("late", [False, True])
+def test_text_that_is_no_utf_8_is_told_so(tmp_path, encoding, late):
+    path = tmp_path / "table.csv"
+    rows = "".join(f"{i},{i * i % 7}\n" for i in range(20))
+    path.write_bytes(f"a,b\n{rows}".encode() * late + f"é,y\n{rows}".encode(encoding))
+    with pytest.raises(
+        ValueError, match="no text in UTF-8" if not late or encoding != "utf-16-le" else "cannot be|must"
+    ):
+        tables.read(path)
+
+
+def test_digits_of_other_scripts_are_words(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n1,2\n2,3\n\u0661\u0662,4\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"column 'a' .* must hold numbers, or words, not both.*example 3"):
+        tables.read(path)
+
+
+def test_names_of_classes_may_be_bytes():
+    X = np.eye(3)
+    _, y = whole(tables.arrays(X, np.array(["ä".encode(), b"b", b"b"])))
+    assert y.tolist() == ["ä", "b", "b"]
+    with pytest.raises(ValueError, match="y must hold names of classes as text, or as bytes in UTF-8"):
+        tables.arrays(X, np.array([b"\xff", b"b", b"b"]))

@@ -73,3 +73,20 @@ def test_a_file_in_the_way_is_named(tmp_path):
     (tmp_path / "a").write_text("")
     with pytest.raises(ValueError, match=r"cannot write to the folder '.*a.b'"):
         files.writable(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path, make):
+    path = tmp_path / "there"
+    make(path)
+    before = path.stat().st_mode
+    with pytest.raises(OSError, match="there") as told:
+        files.write(path, "new")
+    assert told.value.filename == str(path)
+    assert path.stat().st_mode == before
+    assert os.listdir(tmp_path) == ["there"]
+
+
+def test_half_a_character_is_written_as_an_escape(tmp_path):
+    name = os.fsdecode(b"table\xe9.csv")  # a name of a file that is no UTF-8
+    assert files.write(tmp_path / "page.html", f"<p>{name}</p>").read_bytes() == rb"<p>table\udce9.csv</p>"

@@ -57,3 +57,12 @@ def test_values_become_plain():
 def test_bad_grids_are_refused(values, extra, said):
     with pytest.raises(ValueError, match=said):
         grid(values, **extra)
+
+
+def test_a_grid_of_more_points_than_can_be_walked_through_is_refused(monkeypatch):
+    monkeypatch.setattr("lineament.execution.grid.MOST_POINTS", 12)
+    assert len(grid({"a": range(4), "b": range(3)})) == 12
+    with pytest.raises(ValueError, match="grid must have at most 12 points; got 24"):
+        grid({"a": range(12), "b": [0, 1]})
+    with pytest.raises(ValueError, match=r"grid\['a'\] must hold at most 12 values"):
+        grid({"a": itertools.count()})

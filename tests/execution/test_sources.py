@@ -114,3 +114,13 @@ def test_lambdas_are_told_apart_and_constants_count():
     before = dict(one.digests)
     array[0] = 5.0
     assert points.depends(first)[0].digests != before
+
+
+@pytest.mark.parametrize("content", [b"def f(:\n", b"\0", b"\xff\xfe", b"(" * 5000])
+def test_a_module_that_is_no_python_is_named(tmp_path, monkeypatch, content):
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"torn_{abs(hash(content))}"
+    (tmp_path / f"{name}.py").write_bytes(content)
+    importlib.invalidate_caches()
+    with pytest.raises(sources.SourceError, match=f"{name}.py' is no Python"):
+        sources.closure([name])

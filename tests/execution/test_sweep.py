@@ -427,3 +427,29 @@ def test_a_scheduler_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(distributed, "Client", refuse)
     with pytest.raises(EngineError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
         la.sweep(trial, GRID, store=tmp_path, engine="tcp://127.0.0.1:1", progress=False)
+
+
+def ends(a):
+    raise SystemExit(3)
+
+
+def test_an_experiment_that_ends_the_program_is_a_failed_point(tmp_path):
+    found = go(tmp_path, {"a": [1, 2]}, ends)
+    assert list(found["status"].values) == ["failed", "failed"]
+    assert all(reason.startswith("SystemExit: 3 (test_sweep.py") for reason in found["reason"].values)
+
+
+@pytest.mark.parametrize("place", ["about.json", "grid.json", "part"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path, place):
+    go(tmp_path, {"a": [0], "b": [0.5]})
+    (path,) = tmp_path.rglob("*.zip" if place == "part" else place)
+    path.unlink()
+    os.mkfifo(path)
+    held = la.Store(tmp_path)
+    if place == "part":
+        assert [summary.points for summary in held.experiments()] == [0]
+    elif place == "grid.json":
+        with pytest.raises(OSError, match="A device or a pipe"):
+            held.open()
+    else:
+        assert held.shelves() == []

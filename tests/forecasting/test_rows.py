@@ -105,7 +105,7 @@ def test_classes_are_one_hot_in_their_natural_order():
     [
         ({"X": np.full((8, 1), 2.0)}, "at least one feature must vary; all 1 columns are constant"),
         ({"y": np.full(8, 2.0)}, "the target .* must vary"),
-        ({"X": np.full((8, 1), np.inf)}, "features must be finite"),
+        ({"X": np.full((8, 1), np.inf)}, "column 'x0' holds an infinite value"),
         (
             {"X": np.array([[1.0], [2.0], [3.0], *[[np.nan]] * 5])},
             "at least four complete rows are needed.*there are 3",
@@ -230,3 +230,15 @@ def test_targets_of_deviation_one_whatever_their_scale(scale):
     np.testing.assert_allclose(plain.y[:, 0], y[:6, 0] - y[:6, 0].mean())
     np.testing.assert_allclose(plain.X, (X[:6] - X[:6].mean(0)) / X[:6].std(0))
     assert (plain.train.tolist(), plain.test.tolist()) == (list(range(6)), [6, 7])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e151, -1e300])
+def test_numbers_that_cannot_be_squared_are_refused_by_their_column(value):
+    X, y = table()
+    large = X.copy()
+    large[3, 1] = value
+    with pytest.raises(ValueError, match=r"column 'x1' (holds an infinite value|must hold numbers whose squares fit)"):
+        read(large, y)
+    with pytest.raises(ValueError, match=r"column 'y' (holds an infinite value|must hold numbers whose squares fit)"):
+        read(X, np.where(np.arange(40) == 3, value, y))
+    np.testing.assert_array_equal(read(X, np.where(y > 0, 1e200, 0), classes=True).y.sum(axis=1), 1)

@@ -170,3 +170,14 @@ def test_a_lock_ends_with_the_last_that_knows_it(tmp_path):
     del lock
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(held)
+
+
+def test_a_pipe_is_neither_waited_for_nor_replaced(tmp_path):
+    pipe = tmp_path / store.name(0)
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match=r"no recording that can be read: .*A device or a pipe"):
+        Recording.load(pipe)
+    whole = Recording([0, 1], np.zeros((2, 3, 2)), [0, 1, 1])
+    with pytest.raises(ValueError, match=r"cannot write the recording to .*A device or a pipe"):
+        whole.save(pipe)
+    assert pipe.is_fifo()

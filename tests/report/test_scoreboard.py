@@ -151,3 +151,34 @@ def test_a_linear_network_from_glorots_start_does_what_was_forecast():
     cell = columns.any_start(tables.arrays(X, X[:, 0] + 0.1 * rng.normal(size=30)), depth=2, start="glorot")
     assert cell.verdict == "holds"
     assert cell.value < 1e-3
+
+
+def test_tables_of_one_short_name_are_all_there(tmp_path):
+    names = ["a.csv", "a.tsv", "a.v2.csv", ".csv", "b.v1.csv", "x" * 240 + ".csv", "p|q.csv"]
+    for name in names:
+        (tmp_path / name).write_text("a,y\n1,2\n2,3\n")
+    (tmp_path / "folder.csv").mkdir()
+    found = scoreboard.found(tmp_path)
+    assert sorted(found.values()) == sorted(str(tmp_path / name) for name in names)
+    assert set(found) == {"a.csv", "a.tsv", "a.v2.csv", ".csv", "b", "x" * 240, "p|q"}
+    begun = []
+    column = {"a column, of sorts": lambda table: Cell("holds", 0.0, "well")}
+    board = scoreboard.run(found, tmp_path / "out", column, begin=begun.append)
+    assert len(begun) == len(list((tmp_path / "out" / "cells").iterdir())) == len(names)
+    assert begun[0].endswith(", a column, of sorts …")
+    assert board == scoreboard.run(found, tmp_path / "out", column, begin=pytest.fail)
+    assert "| p&#124;q | ✓" in scoreboard.markdown(board)
+
+
+def test_a_table_that_cannot_be_read_or_held_is_an_error_in_its_cell(folder, tmp_path, monkeypatch):
+    def refuse(source):
+        raise PermissionError(13, "Permission denied", source)
+
+    def large(table):
+        raise MemoryError("too large")
+
+    sources = scoreboard.found(folder)
+    assert scoreboard.run(sources, tmp_path / "a", {"one": large})["good"]["one"].told == "MemoryError: too large"
+    monkeypatch.setattr(tables, "read", refuse)
+    cell = scoreboard.run(sources, tmp_path / "b", {"one": large})["good"]["one"]
+    assert (cell.verdict, "Permission denied" in cell.told) == ("error", True)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lineament.core.words import harmless
+
 from .judge import Outcome, judge
 
 # Each ends within a second or so as it stands. Slow commands (atlas, scoreboard, sweep) get work that is small.
@@ -118,7 +120,7 @@ def tried(line: tuple[str, ...]) -> Trial:
         outcome = judge(_run, line=line)
     sys.path[:] = paths
     text = printed.getvalue() + told.getvalue()
-    if outcome.kind == "result" and any(not c.isprintable() and c not in "\n\t\r" for c in text):
+    if outcome.kind == "result" and harmless(text.replace("\r", "")) != text.replace("\r", ""):
         return Trial(line, outcome._replace(told="control characters reach the terminal"), "silent")
     if outcome.kind == "result" and outcome.value not in (0, 1, 2, 130):
         return Trial(line, outcome._replace(told=f"exit code {outcome.value}"), "silent")

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +15,10 @@ from .sizes import Size
 
 if TYPE_CHECKING:
     import jax
+
+
+SAFE_ID = re.compile(r"(?!index$)[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""What an id must be: it names a claim's files and its page."""
 
 
 class Source(NamedTuple):
@@ -92,7 +97,7 @@ def _source(check: str) -> Source:
     if spec is None or spec.origin is None:
         raise ValueError(f"check must name a module that can be imported; got {check!r}")
     path = Path(spec.origin)
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in ast.parse(path.read_bytes()).body:  # as Python reads it, with a byte-order mark or without
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return Source(path, node.lineno, ast.get_docstring(node) or "")
     raise ValueError(f"check must name a function of {module}; got {check!r}")

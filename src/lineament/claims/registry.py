@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..core import arguments
-from .claim import Claim
+from .claim import SAFE_ID, Claim
 from .papers import PAPERS
 
 ENTRY_POINTS = "lineament.claims"
@@ -27,8 +27,10 @@ def all_claims() -> dict[str, Claim]:
     for entry_point in metadata.entry_points(group=ENTRY_POINTS):
         try:
             _add(claims, entry_point.load())
-        except Exception as error:  # whatever a package raises, all other claims are still there
-            warnings.warn(f"the claims of {entry_point.value!r} are left out: {error}", RuntimeWarning, stacklevel=2)
+        except (Exception, SystemExit) as error:  # whatever a package raises, all other claims are still there
+            warnings.warn(
+                f"the claims of {entry_point.value!r} are left out: {_told(error)}", RuntimeWarning, stacklevel=2
+            )
     return claims
 
 
@@ -37,9 +39,19 @@ def _add(claims: dict[str, Claim], added: Iterable[Claim]) -> None:
     if not_claims := [claim for claim in added if not isinstance(claim, Claim)]:
         raise TypeError(f"an entry point of {ENTRY_POINTS} must name a sequence of Claim; it holds {not_claims[0]!r}")
     for claim in added:
+        if not SAFE_ID.fullmatch(claim.id):
+            raise ValueError(
+                "a claim's id, which names files, must begin with a letter or digit and hold only letters, digits, '.', "
+                f"'_' and '-'; got {claim.id!r}"
+            )
         if claim.id in claims:
             raise ValueError(f"claim {claim.id!r} is registered twice; give one of them another id")
         claims[claim.id] = claim
+
+
+def _told(error: BaseException) -> str:
+    """An error of someone else's module; what only has a name, such as the end of a program, by that."""
+    return "it ends the program" if isinstance(error, SystemExit) else str(error) or type(error).__name__
 
 
 def in_file(path: Path) -> tuple[Claim, ...]:
@@ -52,8 +64,8 @@ def in_file(path: Path) -> tuple[Claim, ...]:
     try:
         module = importlib.import_module(path.stem)
         claims = tuple(module.CLAIMS)
-    except Exception as error:  # whatever the module raises, the file is to blame
-        raise ValueError(f"{str(path)!r} must define CLAIMS, a sequence of Claim: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever the module raises, the file is to blame
+        raise ValueError(f"{str(path)!r} must define CLAIMS, a sequence of Claim: {_told(error)}") from error
     if module.__file__ is None or not path.samefile(module.__file__):
         raise ValueError(f"{str(path)!r} must have a name of its own; there is another module {path.stem!r}")
     _add({}, claims)

@@ -16,6 +16,7 @@ from .options import (
     exit_code,
     interrupted,
     refuse,
+    refuse_unwritten,
     tell,
     whole,
     writable,
@@ -48,15 +49,19 @@ def atlas(
     and 130 after Ctrl-C.
     """
     chosen = choose(ids or (), paper)
+    refuse_unwritten(chosen)
     elsewhere = _elsewhere(results)
     writable("--out", out)
     from lineament.core.words import several
     from lineament.execution.engines import EngineError
+    from lineament.execution.sources import SourceError
     from lineament.report import console
     from lineament.report.survey import survey
 
     try:
         made = survey(chosen, out, size.value, seed, fresh=fresh, workers=jobs, engine=engine, elsewhere=elsewhere)
+    except SourceError as error:
+        refuse("ID", str(error))
     except (EngineError, ValueError) as error:
         refuse("--engine", str(error))
     for problem in made.unread:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 
 import typer
 
+from lineament.core.words import harmless
+
 from . import completion
 from .app import INTERRUPTED
 
@@ -130,6 +132,15 @@ def choose(ids: Sequence[str], paper: str | None, option: str = "--paper") -> li
     return chosen
 
 
+def refuse_unwritten(claims: Sequence["Claim"]) -> None:
+    """Refuse claims whose check no source shows: they have no page."""
+    for claim in claims:
+        try:
+            _ = claim.source
+        except (ImportError, SyntaxError, ValueError) as error:
+            refuse("ID", f"{claim.id}: {error}")
+
+
 def evidence_folders(results: Path | None) -> list[Path]:
     """Where stored evidence is looked for: the folder given, or those that `atlas` and `results` make here."""
     if results is not None and not results.is_dir():
@@ -151,11 +162,6 @@ def writable(option: str, folder: Path) -> None:
 def refuse(argument: str, message: str) -> NoReturn:
     """End with a usage error that names the argument."""
     raise typer.BadParameter(message, param_hint=f"'{argument}'")
-
-
-def harmless(message: str) -> str:
-    """What was typed or read, but for characters that would steer the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in message)
 
 
 def tell(what: object, err: bool = False) -> None:

@@ -75,6 +75,7 @@ def reproduce(
         refuse("--plan" if plan else "--minutes", "give --missing too: only what is missing can be planned")
     from lineament.execution import campaign
     from lineament.execution.engines import EngineError
+    from lineament.execution.sources import SourceError
     from lineament.report import console, draw
 
     # One seed's figure is enough: the others differ in their numbers, which are kept.
@@ -96,6 +97,8 @@ def reproduce(
         left = [item.job for item in items]
     try:
         _run(left, done, workers, engine, as_json)
+    except SourceError as error:
+        refuse("ID", str(error))
     except (EngineError, ValueError) as error:
         refuse("--engine", f"{error}; with --out and --missing the same command goes on from there")
 

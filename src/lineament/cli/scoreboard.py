@@ -1,5 +1,6 @@
 """`lineament scoreboard`: forecasts against training on a folder of tables."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ def scoreboard(
     if folder is not None and not folder.is_dir():
         refuse("FOLDER", f"{str(folder)!r} is not a folder")
     writable("--out", out)
+    from lineament.core.words import several
     from lineament.execution import worker
     from lineament.forecasting.scoreboard import COLUMNS
     from lineament.report import scoreboard as board
@@ -40,8 +42,10 @@ def scoreboard(
     if not sources:
         refuse("FOLDER", f"{str(folder)!r} holds no table")
     worker.prepare()
+    size = f"{several(len(sources), 'table')}, {several(len(columns), 'column')}"
+    tell(f"{size}: finished cells are kept in {out}", err=True)
     try:
-        cells = board.run(sources, out, columns, fresh=fresh, tell=tell)
+        cells = board.run(sources, out, columns, fresh=fresh, tell=tell, begin=partial(tell, err=True))
     except KeyboardInterrupt:
         interrupted("finished cells are kept; give the same command to go on")
     tell(board.write(cells, out))

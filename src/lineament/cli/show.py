@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import completion
-from .options import choose, evidence_folders
+from .options import choose, evidence_folders, refuse_unwritten
 
 
 def show(
@@ -25,6 +25,7 @@ def show(
 ) -> None:
     """Show one claim: its statement in words, the verdicts so far, and where its check is written."""
     chosen, folders = choose([name], None), evidence_folders(results)
+    refuse_unwritten(chosen)
     from lineament.report import claim_console
 
     for claim in chosen:

@@ -31,7 +31,7 @@ MISSING = ["?"]
 
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
-_COMMA = re.compile(r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$")
+_COMMA = re.compile(r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$", re.ASCII)
 ENDINGS = tuple(ending + packed for packed in ("", *OPENERS) for ending in TEXT)
 
 
@@ -62,9 +62,11 @@ def layout(path: Path) -> Layout:
     separator, which leaves an empty last value instead.
     """
     with opened(path) as file:
-        lines = [file.readline(LONGEST_LINE).decode("utf-8-sig").strip("\r\n") for _ in range(2)]
+        lines = [_decoded(file.readline(LONGEST_LINE)).strip("\r\n") for _ in range(2)]
         file.refuse_bomb()
     first, second = lines
+    if "\0" in first:
+        raise ValueError("it holds null bytes, as UTF-16 does, and no text in UTF-8; save it as UTF-8")
     if not first.strip():
         raise ValueError("it is empty, or its first line is")
     separator = _separator(first)
@@ -105,8 +107,21 @@ def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Ite
                 yield piece[[j + shift for j in columns]]
     except pd.errors.EmptyDataError:
         return
-    except (pd.errors.ParserError, UnicodeError, NoTableError) as error:
+    except UnicodeError as error:
+        raise ValueError(f"{str(path)!r} cannot be read as a table: {_no_text(error)}") from error
+    except (pd.errors.ParserError, NoTableError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as a table: {' '.join(str(error).split())}") from error
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeError as error:
+        raise ValueError(_no_text(error)) from error
+
+
+def _no_text(error: UnicodeError) -> str:
+    return f"it is no text in UTF-8, in which it is to be saved ({error})"
 
 
 @contextmanager

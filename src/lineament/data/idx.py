@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core import places
+
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
@@ -22,6 +24,7 @@ def read_idx(path: str | Path) -> np.ndarray:
     of each axis. Nothing is executed or unpickled.
     """
     path = Path(path)
+    places.refuse_to_read(path)
     raw = path.read_bytes()
     if raw[:2] == b"\x1f\x8b":
         raw = _unpacked(path)

@@ -6,7 +6,7 @@ from decimal import Decimal
 LONGEST = 80
 """Characters of a name that are shown."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)  # other scripts' digits are words
 _TRUTH = {"true": "True", "false": "False"}
 
 

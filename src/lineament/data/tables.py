@@ -123,6 +123,8 @@ def arrays(X: NDArray[Any], y: NDArray[Any], name: str = "arrays") -> Table:
     _refuse_shapes(X, y)
     if not (np.issubdtype(X.dtype, np.number) or X.dtype == bool) or np.iscomplexobj(X):
         raise ValueError(f"X must hold real numbers; got {X.dtype}: encode other columns as numbers, or drop them")
+    if y.dtype.kind == "S":
+        y = _decoded(y)
     if y.dtype.kind in "mMc":
         raise ValueError(f"y must hold real numbers or names of classes; got {y.dtype}")
     X = X.reshape(len(X), -1)
@@ -135,6 +137,14 @@ def arrays(X: NDArray[Any], y: NDArray[Any], name: str = "arrays") -> Table:
 
     targets = ("y",) if y.ndim == 1 else tuple(f"y{k}" for k in range(y.shape[1]))
     return Table(name, tuple(f"x{j}" for j in range(X.shape[1])), targets, None, chunks)
+
+
+def _decoded(y: NDArray[Any]) -> NDArray[Any]:
+    """Names of classes that are stored as bytes."""
+    try:
+        return np.char.decode(y, "utf-8")
+    except UnicodeError as error:
+        raise ValueError(f"y must hold names of classes as text, or as bytes in UTF-8; {error}") from error
 
 
 def _refuse_shapes(X: NDArray[Any], y: NDArray[Any]) -> None:

@@ -75,7 +75,7 @@ class Job:
                     self.draw(stored, self.folder)
                 store.save(stored, self.folder)
             return stored
-        except Exception as error:  # whatever one claim raises, the others are still to be run
+        except (Exception, SystemExit) as error:  # whatever one claim raises, the others are still to be run
             return self.failed(worker.told(error), time.perf_counter() - begun)
 
     def failed(self, message: str, seconds: float) -> Failure:
@@ -103,7 +103,7 @@ def _stored(jobs: Sequence[Job]) -> "Generator[tuple[Job, Stored]]":
     for job in jobs:
         if job.folder is None:
             continue
-        with contextlib.suppress(FileNotFoundError, ValueError):  # absent, or unreadable: it is to be run
+        with contextlib.suppress(OSError, ValueError):  # absent, or unreadable: it is to be run
             yield job, store.load(store.path_of(job.folder, job.id, job.size, job.seed))
 
 

@@ -6,6 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from lineament.core import places
+
 
 def write(path: Path, content: str | bytes, *, settle: bool = True) -> Path:
     """Write a file by way of a temporary one in the same folder, so that a reader sees the old or the new file.
@@ -14,8 +16,13 @@ def write(path: Path, content: str | bytes, *, settle: bool = True) -> Path:
         path: The file.
         content: What it is to hold.
         settle: Whether to wait until it is on the disk, safe from a loss of power too.
+
+    Raises:
+        OSError: If it cannot be written, or what is there is no file; it names the path.
     """
-    data = content.encode() if isinstance(content, str) else content
+    places.refuse_to_replace(path)
+    # A name of a file that is no UTF-8 comes as half a character, which only an escape can write.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as part:

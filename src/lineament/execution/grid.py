@@ -10,6 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+MOST_POINTS = 10**7
+"""Points of a grid, and values of one name: what is walked through, and told apart, in a process."""
+
 Value: TypeAlias = bool | int | float | str | tuple["Value", ...] | None
 Point: TypeAlias = dict[str, Value]
 
@@ -120,7 +123,10 @@ def grid(
         raise ValueError(f"where must be a function of names of the grid; got {where!r}")
     if where is not None:
         taking(where, list(rows), "where")
-    return Grid(tuple(axes), where)
+    made = Grid(tuple(axes), where)
+    if (points := math.prod(made.shape)) > MOST_POINTS:
+        raise ValueError(f"grid must have at most {MOST_POINTS} points; got {points}")
+    return made
 
 
 def taking(function: Callable[..., Any], names: Sequence[str], what: str) -> Callable[[Mapping[str, Any]], Any]:
@@ -166,7 +172,9 @@ def _name(name: Any) -> str:
 def _values(name: str, given: Any) -> list[Value]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"grid[{name!r}] must be a list, range or vector of values; got {given!r}")
-    values = [plain_value(name, value) for value in given]
+    values = [plain_value(name, value) for value in itertools.islice(given, MOST_POINTS + 1)]
+    if len(values) > MOST_POINTS:
+        raise ValueError(f"grid[{name!r}] must hold at most {MOST_POINTS} values; got more")
     if not values:
         raise ValueError(f"grid[{name!r}] must hold at least one value; got none")
     return values

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from lineament.core.words import several
+from lineament.core.words import harmless, several
 
 LINES_EVERY = 10.0  # seconds between plain lines, where nothing can be drawn over
 DRAWN_EVERY = 0.1
@@ -44,7 +44,7 @@ class Progress(AbstractContextManager["Progress"]):
         """So many more points are stored; some of them failed, for these reasons."""
         self.done += done
         self.failed += len(reasons)
-        self.reasons.update(reasons)
+        self.reasons.update(map(harmless, reasons))
         self._draw()
 
     def line(self) -> str:

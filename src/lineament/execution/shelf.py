@@ -16,6 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from lineament.core import places
+
 from . import files
 from .grid import Axis, Grid
 from .parts import Part, Row, from_json, group, join, pack, to_json, unpack
@@ -62,12 +64,15 @@ class Shelf:
     @property
     def about(self) -> About:
         """What the experiment is."""
-        return About(**json.loads((self.folder / "about.json").read_text(encoding="utf-8")))
+        path = self.folder / "about.json"
+        places.refuse_to_read(path)
+        return About(**json.loads(path.read_text(encoding="utf-8")))
 
     @property
     def grid(self) -> Grid:
         """The grid that was swept last."""
         path = self.folder / "grid.json"
+        places.refuse_to_read(path)
         try:
             axes = json.loads(path.read_text(encoding="utf-8"))["axes"]
             return Grid(tuple(Axis((*a["names"],), tuple((*map(from_json, r),) for r in a["rows"])) for a in axes))
@@ -122,12 +127,15 @@ class Shelf:
         Raises:
             ValueError: If it is damaged; the message names it.
         """
-        content = self._path(name).read_bytes()
         try:
+            places.refuse_to_read(self._path(name))
+            content = self._path(name).read_bytes()
             if _name(content) != name:
                 raise ValueError("its content is not what was written")
             return unpack(content)
-        except ValueError as error:
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError) as error:
             raise ValueError(f"{self._path(name)} is set aside: {error}") from error
 
     def tidy(self) -> set[str]:

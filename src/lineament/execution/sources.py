@@ -48,6 +48,10 @@ class Code(NamedTuple):
     digest: str
 
 
+class SourceError(ValueError):
+    """A module that others depend on cannot be read as Python."""
+
+
 def closure(needs: Iterable[str], packages: Iterable[str] = ()) -> Closure:
     """All that some modules depend on, themselves included."""
     found: dict[str, str] = {}
@@ -77,7 +81,10 @@ def read(name: str) -> Code | None:
 @lru_cache(maxsize=4096)
 def _read(name: str, path: Path, package: bool, *version: int) -> Code:
     content = path.read_bytes()
-    return Code(name, package, ast.parse(content), digest(content))
+    try:
+        return Code(name, package, ast.parse(content), digest(content))
+    except (SyntaxError, ValueError, RecursionError) as error:  # a null byte is a ValueError
+        raise SourceError(f"{str(path)!r} is no Python: {error}") from error
 
 
 def digest(source: str | bytes) -> str:

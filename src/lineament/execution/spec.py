@@ -9,6 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from lineament.core import places
+from lineament.core.arguments import count
+
+from .grid import MOST_POINTS
+
 KNOWN = ("experiment", "store", "grid", "zip", "where")
 SPREADS = {"range": range, "linspace": np.linspace, "geomspace": np.geomspace}
 
@@ -29,6 +34,7 @@ def read(path: str | Path) -> dict[str, Any]:
     Functions are named as MODULE:FUNCTION, or FILE.py:FUNCTION with the file beside this one.
     """
     path = Path(path)
+    places.refuse_to_read(path)
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
@@ -52,16 +58,16 @@ def load(name: Any, beside: Path, what: str) -> Any:
     home, colon, function = str(name).partition(":")
     if not colon or not function.isidentifier():
         raise ValueError(f"{what} must read MODULE:FUNCTION or FILE.py:FUNCTION; got {name!r}")
+    file = (beside / home).resolve() if home.endswith(".py") else None
+    folder = file.parent if file else beside.resolve()
+    sys.path.insert(0, str(folder))  # so that it finds what stands beside it, as a script would
     try:
-        if home.endswith(".py"):
-            file = (beside / home).resolve()
-            sys.path.insert(0, str(file.parent))  # so that it finds what stands beside it, as a script would
-            module = importlib.import_module(file.stem)
-        else:
-            sys.path.insert(0, str(beside.resolve()))
-            module = importlib.import_module(home)
-    except ImportError as error:
-        raise ValueError(f"{what} must name a module that can be imported; {home} cannot: {error}") from error
+        module = importlib.import_module(file.stem if file else home)
+    except (Exception, SystemExit) as error:  # whatever the module raises, it is to blame
+        why = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{what} must name a module that can be imported; {home} cannot: {why}") from error
+    if file is not None and not (module.__file__ and file.exists() and file.samefile(module.__file__)):
+        raise ValueError(f"{what} must have a name of its own; there is another module {file.stem!r} than {home}")
     if not hasattr(module, function):
         raise ValueError(f"{what} must name a function of {home}; it has no {function!r}")
     return getattr(module, function)
@@ -80,6 +86,8 @@ def _values(name: str, given: Any) -> Any:
         raise ValueError(f"grid[{name!r}] must be a list, or one of {', '.join(SPREADS)}; got {given!r}")
     ((kind, arguments),) = given.items()
     try:
+        if kind != "range" and len(arguments) > 2:
+            count(f"the number of values of grid[{name!r}]", arguments[2], 0, MOST_POINTS)
         return SPREADS[kind](*arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"grid[{name!r}] must be what {kind} takes; got {arguments!r}: {error}") from None

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lineament.core import arguments
+from lineament.claims.claim import SAFE_ID
+from lineament.core import arguments, places
 from lineament.evidence import Check, Figure, Verdict
 
 from . import encoding, files
@@ -22,8 +23,6 @@ from .reproduce import Result, table
 
 SCHEMA = 2
 FILE_NAME = re.compile(r"(?P<id>.+)\.(?P<size>quick|full)\.(?P<seed>\d+)\.json")
-# A claim's id names its files and its page.
-SAFE_ID = re.compile(r"(?!index$)[A-Za-z0-9][A-Za-z0-9_.-]*")
 LARGEST = 64 * 2**20  # bytes of a file that is worth reading
 
 
@@ -137,6 +136,7 @@ def load(path: str | Path) -> Stored:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    places.refuse_to_read(path)
     if path.stat().st_size > LARGEST:
         raise ValueError(f"it is larger than {LARGEST // 2**20} MiB")
     fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)

@@ -99,7 +99,7 @@ def attempt(experiment: Callable[..., Any], point: "Point") -> "tuple[Row, Varia
         returned = experiment(**point)
         found, reason = variables(returned), divergence(returned)
         state = DIVERGED if reason else DONE
-    except Exception as error:  # whatever one point raises, the others are still to be run
+    except (Exception, SystemExit) as error:  # whatever one point raises, the others are still to be run
         found, reason = {}, told(error)
         state = DIVERGED if type(error).__name__ == "Diverged" else FAILED
     return Row(dict(point), state, reason, time.perf_counter() - begun), found

@@ -195,13 +195,13 @@ def _add(
     X, column = X[complete], column[complete]
     if len(X) == 0:
         return
-    _refuse_infinite(X, features)
+    refuse_infinite(X, features)
     sums.largest = max(sums.largest, float(np.max(np.abs(X))))
     if classes:
         Y = _one_hot(sums, column, targets[0])
     else:
         Y = np.asarray(column, np.float64)
-        _refuse_infinite(Y, targets)
+        refuse_infinite(Y, targets)
         _remember_values(sums, column)
     sums.grow(Y.shape[1])
     sums.add(np.concatenate([X, Y], axis=1), rng)
@@ -255,7 +255,8 @@ def _remember_values(sums: _Sums, column: NDArray[Any]) -> None:
     sums.values = None
 
 
-def _refuse_infinite(values: Array, names: Sequence[str]) -> None:
+def refuse_infinite(values: Array, names: Sequence[str]) -> None:
+    """Refuse rows with a number that is infinite, or too large to be squared; its column is named."""
     infinite = np.isinf(values).any(axis=0)
     if infinite.any():
         raise ValueError(

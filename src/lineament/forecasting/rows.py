@@ -13,7 +13,7 @@ from lineament.data.labels import canonical, printable
 from lineament.data.tables import Table
 
 from . import words
-from .moments import CONSTANT, MOST_CLASSES
+from .moments import CONSTANT, MOST_CLASSES, refuse_infinite
 
 Array = NDArray[np.float64]
 
@@ -77,9 +77,10 @@ def read_rows(
     told, values, names = _targets(y, is_class, table.targets)
     number = np.arange(1, len(X) + 1)
     complete = told & ~np.isnan(X).any(axis=1)
-    if np.isinf(X[complete]).any():
-        raise ValueError("features must be finite; got an infinite value: replace it, or drop its column")
     X, values, number = X[complete], values[complete], number[complete]
+    refuse_infinite(X, table.features)
+    if not is_class:
+        refuse_infinite(values, table.targets)
     if len(X) < 4:
         raise ValueError(f"at least four complete rows are needed, to train and to test; there are {len(X)}")
     said = list(table.notices)

@@ -168,5 +168,5 @@ def cell(column: Column, table: Table) -> Cell:
     """Run one cell; what is refused or fails is told in it."""
     try:
         return column(table)
-    except (ValueError, RuntimeError, ArithmeticError, np.linalg.LinAlgError) as problem:
+    except (ValueError, RuntimeError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as problem:
         return Cell("error", None, f"{type(problem).__name__}: {problem}"[:300])

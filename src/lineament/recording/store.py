@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import places
 from .recording import Recording, join
 from .top import Top
 
@@ -69,6 +70,7 @@ def write(path: Path, recording: Recording, without: Sequence[str] = ()) -> Path
     arrays["about"] = np.array(json.dumps({"format": FORMAT, **recording.about}))
     part = None
     try:
+        places.refuse_to_replace(path)
         # A name that nobody can guess, made anew: no link that lies there is followed.
         descriptor, hidden = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         part = Path(hidden)
@@ -193,6 +195,7 @@ def _unpacked(kind: str, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
 def read_file(path: Path) -> Recording:
     """Read one file; a stretch of a growing recording, or all of one that was saved."""
     try:
+        places.refuse_to_read(path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))

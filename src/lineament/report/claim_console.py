@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lineament.claims import PAPERS, SIZES, Claim
+
+from .terminal import Terminal
 
 PLAIN_WIDTH = 160
 
@@ -48,9 +49,9 @@ def show(claim: Claim, folders: Sequence[Path]) -> None:
     )
 
 
-def console() -> Console:
+def console() -> Terminal:
     """Standard output; as wide as tables need where it is no terminal."""
-    terminal = Console(highlight=False)
+    terminal = Terminal()
     if not terminal.is_terminal:
         terminal.width = PLAIN_WIDTH
     return terminal
@@ -64,7 +65,7 @@ def _verdicts(claim: Claim, folders: Sequence[Path]) -> list[str]:
         for path in sorted(path for folder in folders for path in folder.glob(f"{claim.id}.{size}.*.json")):
             try:
                 stored = store.load(path)
-            except ValueError as error:
+            except (OSError, ValueError) as error:
                 lines.append(str(error))
             else:
                 lines.append(f"{size}, seed {stored.seed}: {stored.verdict} ({stored.reason})")

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +24,7 @@ from lineament.execution.store import Stored, summary
 
 from . import prose
 from .claim_console import console as standard_output
+from .terminal import Terminal
 
 STYLES = {
     Verdict.HOLDS: "green",
@@ -39,7 +39,7 @@ class Watch(AbstractContextManager["Watch"]):
     """Shows which claims are running, how many are done, and the time since the start."""
 
     def __init__(self, total: int, done: int = 0) -> None:
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Terminal(stderr=True)
         self.running: list[str] = []
         self.done, self.total = done, total
         self.progress = Progress(

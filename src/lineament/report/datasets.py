@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,7 @@ from lineament.execution import files
 
 from . import style
 from .claim_console import PLAIN_WIDTH
+from .terminal import Terminal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,7 @@ def fetch(names: Sequence[str]) -> list[Path]:
     entries = [catalogue.entry(name) for name in names]
     root = catalogue.cache_folder()
     placed: list[Path] = []
-    console = Console(stderr=True, highlight=False)
+    console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         tasks: dict[str, object] = {}
@@ -116,7 +116,7 @@ def fetch(names: Sequence[str]) -> list[Path]:
             except OSError as error:
                 advice = catalogue.advice(entry, catalogue.folders())
                 raise FileNotFoundError(f"{advice}. The download failed: {error}") from error
-    terminal = Console(highlight=False)
+    terminal = Terminal()
     for path in placed:
         terminal.print(str(path), soft_wrap=True)
     return placed
@@ -205,7 +205,7 @@ def _table(*columns: str) -> Table:
 
 
 def _print(table: Table) -> None:
-    console = Console(highlight=False)
+    console = Terminal()
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     console.print(table)

@@ -1,17 +1,19 @@
 """A forecast in the terminal."""
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from lineament.forecasting import Comparison, Forecast, LearningCurve, words
+
+from .terminal import Terminal
 
 PLAIN_WIDTH = 140
 
 
 def show(made: Forecast, run: Comparison | None = None, curve: LearningCurve | None = None) -> None:
     """Print a forecast, what training showed, if it was trained, and what more rows would bring, if that was asked."""
-    console = Console(highlight=False)
+    console = Terminal()
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     parts = _parts(made, run)

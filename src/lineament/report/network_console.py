@@ -1,6 +1,6 @@
 """A network's forecast in the terminal."""
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -9,11 +9,12 @@ from lineament.forecasting.network import NetworkForecast
 from lineament.forecasting.network_train import NetworkComparison
 
 from .forecast_console import PLAIN_WIDTH
+from .terminal import Terminal
 
 
 def show(made: NetworkForecast, run: NetworkComparison | None = None) -> None:
     """Print a forecast, and what training showed, if it was trained."""
-    console = Console(highlight=False)
+    console = Terminal()
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     parts: list = [Text(network_words.title(made), style="bold"), *map(Text, made.sentences), Text(), _late(made)]

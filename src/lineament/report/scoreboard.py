@@ -1,12 +1,15 @@
 """The scoreboard: forecasts against training on a folder of tables, one page, every cell kept as soon as it is known."""
 
+import hashlib
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from lineament.data import tables
+from lineament.data.labels import printable
 from lineament.execution import files
 from lineament.execution.fingerprint import package
 from lineament.forecasting import scoreboard
@@ -16,6 +19,9 @@ from . import site
 
 Board = dict[str, dict[str, Cell]]
 
+LONGEST = 128
+"""Bytes of a table's name in the name of a cell's file: file systems know names of 255."""
+
 MARKS = {"holds": "✓", "differs": "✗", "undecided": "–", "error": "!"}
 
 
@@ -23,8 +29,13 @@ def found(folder: Path | None) -> dict[str, str]:
     """The tables of a folder by name, or the bundled ones."""
     if folder is None:
         return {name: name for name in tables.BUNDLED}
-    paths = sorted(path for path in folder.iterdir() if path.name.lower().endswith(tables.ENDINGS))
-    return {path.name.split(".")[0]: str(path) for path in paths}
+    paths = sorted(
+        path for path in folder.iterdir() if path.name.lower().endswith(tables.ENDINGS) and not path.is_dir()
+    )
+    short = Counter(path.name.split(".")[0] for path in paths)
+    # Tables that differ by their endings alone, or after their first point, go by their whole names.
+    names = {path: path.name.split(".")[0] for path in paths}
+    return {name if name and short[name] == 1 else path.name: str(path) for path, name in names.items()}
 
 
 def run(
@@ -33,6 +44,7 @@ def run(
     columns: dict[str, Column] | None = None,
     fresh: bool = False,
     tell: Callable[[str], None] = lambda line: None,
+    begin: Callable[[str], None] = lambda line: None,
 ) -> Board:
     """Fill the board, cell by cell; cells that the same code has filled before are read, not run.
 
@@ -42,15 +54,17 @@ def run(
         columns: By default all of them.
         fresh: Run every cell again.
         tell: Called with a line for every cell that was run.
+        begin: Called with a line before each of them: one may take minutes.
     """
     columns = columns or scoreboard.COLUMNS
     kept = files.writable(out / "cells")
     board: Board = {}
     for name, source in sources.items():
         for title, column in columns.items():
-            path = kept / f"{name}--{title.replace(' ', '_').replace(',', '')}.json"
+            path = kept / f"{_short_name(name)}--{title.replace(' ', '_').replace(',', '')}.json"
             stored = None if fresh else _stored(path, source)
             if stored is None:
+                begin(f"{name}, {title} …")
                 begun = time.process_time()
                 stored = _cell(column, source)
                 text = json.dumps({"code": package(), "source": source, "cell": stored._asdict()}, ensure_ascii=False)
@@ -87,9 +101,16 @@ def markdown(board: Board) -> str:
     titles = list(next(iter(board.values())))
     lines = ["| table | " + " | ".join(titles) + " |", "| --- |" + " --- |" * len(titles)]
     for name, cells in board.items():
-        lines.append(f"| {name} | " + " | ".join(_short(cells[title]) for title in titles) + " |")
+        first = printable(name).replace("|", "&#124;")
+        lines.append(f"| {first} | " + " | ".join(_short(cells[title]) for title in titles) + " |")
     lines.append("| **all** | " + " | ".join(summary(board).values()) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _short_name(name: str) -> str:
+    """A name that leaves room for a column's in the name of a file."""
+    whole = os.fsencode(name)
+    return name if len(whole) <= LONGEST else f"{name[:32]}-{hashlib.sha256(whole).hexdigest()[:16]}"
 
 
 def _short(cell: Cell) -> str:
@@ -99,7 +120,7 @@ def _short(cell: Cell) -> str:
 def _cell(column: Column, source: str) -> Cell:
     try:
         table = tables.read(source)
-    except ValueError as problem:
+    except (OSError, ValueError, MemoryError) as problem:
         return Cell("error", None, str(problem)[:300])
     return scoreboard.cell(column, table)
 
