@@ -122,7 +122,31 @@ def test_convolutions_of_every_kind(data):
     model = nn.Sequential(conv, nn.Tanh(), nn.Flatten(), nn.LazyLinear(2)).double()
     x = draw(3, 2 * groups, *(6,) * axes)
     model(x)
-    close(ntk(model, x), naive(model, x))
+    with pytest.MonkeyPatch.context() as without:
+        without.setattr("lineament.torch.jacobian.Jacobian._otherwise", None)
+        found = ntk(model, x)
+    close(found, naive(model, x))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_convolutions_of_each_channel_by_itself(data):
+    """At few positions, where their derivatives are written out at once, and at many, along one axis to three."""
+    axes, channels, kernel = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+    padding = data.draw(st.sampled_from(["same", "valid", 0, 1]))
+    conv = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[axes - 1](
+        channels, channels, kernel, padding=padding, groups=channels, bias=data.draw(st.booleans()),
+        stride=1 if padding == "same" else data.draw(st.integers(1, 3)), dilation=data.draw(st.sampled_from([1, 1, 2])),
+    )  # fmt: skip
+    model = nn.Sequential(conv, nn.Tanh(), nn.Flatten(), nn.LazyLinear(2)).double()
+    size = data.draw(st.sampled_from([(5,), (20,)] if axes == 1 else [(5, 6)] if axes == 2 else [(5, 5, 6)]))
+    x = draw(3, channels, *size)
+    model(x)
+    with pytest.MonkeyPatch.context() as without:
+        without.setattr("lineament.torch.jacobian.Jacobian._otherwise", None)
+        found, block = ntk(model, x), ntk(model, x[:2], x[1:])
+    close(found, naive(model, x))
+    close(block, found[:2, 1:])
 
 
 class Tokens(nn.Module):

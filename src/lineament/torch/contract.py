@@ -124,8 +124,20 @@ class Tile:
     def _pairs(self, p: Outer, q: Outer, memory: float) -> None:
         """By pairs of positions, for some examples at a time."""
         a, other = p.a[:, 0], q.a[:, 0]
+        if a.shape[1] == other.shape[1] == 1:
+            self._pair(_product(a[:, 0], other[:, 0], self.same), p.d[:, :, 0, 0], q.d[:, :, 0, 0])
+            return
         inner = lambda x, y: torch.einsum("xti,ysi->xtys", a[x], other[y])  # noqa: E731
         self._meet(inner, p.d[:, :, 0], q.d[:, :, 0], memory)
+
+    def _pair(self, inner: Tensor, d: Tensor, other: Tensor) -> None:
+        """`inner ⟨δ, δ'⟩` for inner (x, y) and δ (x, outputs, out): one position each, and products of whole matrices."""
+        if self.outputs == "diagonal":
+            self.sum += (d.transpose(0, 1) @ other.permute(1, 2, 0)).permute(1, 2, 0) * inner[:, :, None]
+            return
+        axes = (1, 2) if self.outputs == "mean" else (0, 1)
+        product = _product(d.flatten(*axes), other.flatten(*axes), self.same).view(self.sum.shape)
+        self._add(product.mul_(inner if self.outputs == "mean" else inner[:, None, :, None]))
 
     def _lookups(self, p: Lookup, q: Lookup, memory: float) -> None:
         """By pairs of positions, which meet where they look up the same row, or by the rows that occur."""

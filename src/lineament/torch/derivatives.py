@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad, unfold
 
-_SINGLE = 4  # positions below which many tiny products of matrices take longer than their terms one by one
+_SINGLE = 16  # positions up to which many tiny products of matrices take longer than their terms one by one
 _LONG = 8  # pixels in a row of a picture from which copying rows is faster than PyTorch's `unfold`
 CHECKED = 2  # examples whose derivatives are compared with those by autograd
 
@@ -80,9 +80,6 @@ class Outer:
     def some(self, begin: int, end: int, a: Tensor | None = None) -> Tensor:
         """The derivatives by some of each group's rows of the weight: (examples, outputs, groups, rows, in)."""
         a = self.a if a is None else a
-        if self.d.shape[4] == 1 and self.positions <= _SINGLE:  # a depthwise convolution: products of single numbers
-            a, d = a[:, None, :, :, None], self.d[..., None]
-            return reduce(torch.add, (d[:, :, :, t] * a[:, :, :, t] for t in range(self.positions)))
         D = self.d[..., begin:end].transpose(-1, -2)
         if a.shape[1] == 1 and self.fan_in <= self.positions:  # many positions: a copy of δ would take longest
             return torch.stack([D[:, k, 0] @ a[:, 0] for k in range(D.shape[1])], 1)[:, :, None]
@@ -200,22 +197,47 @@ def by_convolution(
     else:
         pads = [part for size in reversed(every(padding)) for part in (size, size)]
 
+    padded = lambda x: pad(x, pads) if any(pads) else x  # noqa: E731
+
+    def patches(x: Tensor) -> Tensor:
+        """What the kernel meets at every place, (examples, channels, places…, kernel…), as a view of the padded image."""
+        for axis in range(axes):
+            wide = spread[axis] * (kernel[axis] - 1) + 1
+            x = x.unfold(axis + 2, wide, steps[axis])[..., :: spread[axis]]
+        return x
+
     def rows(x: Tensor) -> Tensor:
         if set(kernel) == set(steps) == {1} and not any(pads):
             return x.reshape(len(x), groups, x.shape[1] // groups, -1).transpose(-1, -2)
-        x = pad(x, pads) if any(pads) else x
-        if axes == 2 and spread == (1, 1) and (x.shape[3] - kernel[1]) // steps[1] + 1 >= _LONG:
-            patches = x.contiguous().unfold(2, kernel[0], steps[0]).unfold(3, kernel[1], steps[1])
-            columns = patches.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
-        elif axes == 1:
+        x = padded(x)
+        if axes == 1:
             columns = unfold(x[:, :, None], (1, *kernel), dilation=(1, *spread), stride=(1, *steps))
-        else:
+        elif axes == 2 and (spread != (1, 1) or (x.shape[3] - kernel[1]) // steps[1] + 1 < _LONG):
             columns = unfold(x, tuple(kernel), dilation=spread, stride=steps)
+        else:
+            seen = patches(x.contiguous())
+            columns = seen.movedim(tuple(range(2, 2 + axes)), tuple(range(-axes, 0))).flatten(-axes).flatten(1, -2)
         return columns.reshape(len(x), groups, -1, columns.shape[-1]).transpose(-1, -2)
 
     fan_in = x.shape[1] // groups * prod(kernel)
 
+    def single(d: Tensor) -> Derivative:
+        """Of a convolution of each channel by itself: sums of products of single numbers, channels side by side.
+
+        Each channel alone would be a product of very small matrices.
+        """
+        a = (
+            patches(padded(x)).movedim(1, -1).flatten(axes + 1, -2).flatten(1, axes)
+        )  # (examples, positions, in, channels)
+        d = d.flatten(3).transpose(2, 3).contiguous()
+        J = d[:, :, 0, None] * a[:, None, 0]
+        for t in range(1, d.shape[2]):
+            J.addcmul_(d[:, :, t, None], a[:, None, t])
+        return Dense(J.transpose(2, 3).flatten(2), lambda: d[:CHECKED].norm() * a[:CHECKED].norm())
+
     def found(d: Tensor) -> dict[str, Derivative]:
+        if weight and groups == d.shape[2] == x.shape[1] and d[0, 0, 0].numel() <= _SINGLE:
+            return {weight: single(d)} | ({bias: _summed(d.flatten(3), 3)} if bias else {})
         split = d.reshape(*d.shape[:2], groups, d.shape[2] // groups, -1).transpose(-1, -2)
         parts: dict[str, Derivative] = {weight: Outer(x, split, rows, fan_in)} if weight else {}
         return parts | ({bias: _summed(d.flatten(3), 3)} if bias else {})

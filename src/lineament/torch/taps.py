@@ -473,7 +473,7 @@ _SLOPES = {
 _all(_bent, _SLOPES)
 _all(_gelu, (functional.gelu,))
 _all(_unplaced, (functional.relu, functional.leaky_relu, functional.elu, functional.dropout))
-_all(_convolution, (torch.conv1d, torch.conv2d))
+_all(_convolution, (torch.conv1d, torch.conv2d, torch.conv3d))
 _all(_matmul, (torch.matmul, T.matmul, T.__matmul__))
 _all(_broadcast, (torch.add, T.add, T.__add__, T.__radd__, torch.mul, T.mul, T.__mul__, T.__rmul__, T.sub, T.__sub__))
 _all(_expanded, (T.expand,))
