@@ -88,24 +88,36 @@ class Normed(torch.autograd.Function):
 
 def _pulled(ctx: Any, slopes: Tensor) -> Tensor:
     """Derivatives by the input of a convolution of pictures."""
-    (weight,), (stride, padding, dilation, groups) = ctx.saved_tensors, ctx.how
+    (weight,) = ctx.saved_tensors
 
     def pulled(d: Tensor) -> Tensor:
         flat = d.flatten(0, 1)
         if flat.shape[0] < _ROWS and single(weight, *ctx.how):
             back = (flat.movedim(1, -1) @ weight.flatten(1)).movedim(-1, 1)
         else:
-            left = [
-                size - (out - 1) * step + 2 * edge - spread * (side - 1) - 1
-                for size, out, step, edge, spread, side in zip(
-                    ctx.size, d.shape[3:], stride, padding, dilation, weight.shape[2:], strict=True
-                )
-            ]
             flat = flat.contiguous(memory_format=torch.channels_last)
-            back = conv_transpose2d(flat, weight, None, stride, padding, left, groups, dilation)
+            back = _transposed(flat, weight, ctx.size, *ctx.how)
         return back.unflatten(0, d.shape[:2])
 
     return for_all(pulled, slopes)
+
+
+def _transposed(
+    d: Tensor, weight: Tensor, size: torch.Size, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Tensor:
+    """The transpose of a convolution of pictures of some size.
+
+    Of channels each by itself, at every pixel, it is a convolution too, for which PyTorch has the faster routine.
+    """
+    wide = [spread * (side - 1) for spread, side in zip(dilation, weight.shape[2:], strict=True)]
+    edges = [reach - edge for reach, edge in zip(wide, padding, strict=True)]
+    if stride == (1, 1) and groups == len(weight) and weight.shape[1] == 1 and min(edges) >= 0:
+        return conv2d(d, weight.flip(2, 3), None, stride, edges, dilation, groups)
+    left = [
+        pixels - (out - 1) * step + 2 * edge - reach - 1
+        for pixels, out, step, edge, reach in zip(size, d.shape[2:], stride, padding, wide, strict=True)
+    ]
+    return conv_transpose2d(d, weight, None, stride, padding, left, groups, dilation)
 
 
 def single(weight: Tensor, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> bool:
@@ -194,7 +206,8 @@ class Clipped(torch.autograd.Function):
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         """What comes from where numbers were left as they are."""
         (out,), (low, high) = ctx.saved_tensors, ctx.bounds
-        return slopes[0] * ((out > low) & (out < high)), None, None
+        # As numbers: PyTorch multiplies numbers by truth values one at a time.
+        return slopes[0] * ((out > low) & (out < high)).to(out.dtype), None, None
 
 
 def attention(func: Any, query: Tensor, key: Tensor, *rest: Any, **named: Any) -> Tensor:
