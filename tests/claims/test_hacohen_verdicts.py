@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
 
@@ -46,6 +47,36 @@ def test_non_linear_networks_are_judged_at_the_beginning_and_linear_ones_through
 def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
     assert readings.decisive([PASSED, MISSED, VOID]) == [PASSED, MISSED]
     assert readings.decisive([PASSED, VOID]) == [PASSED, VOID]
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ([[PASSED, MISSED], [PASSED, PASSED]], [PASSED, PASSED]),  # one reading shows it
+        ([[PASSED, VOID], [PASSED, PASSED]], [PASSED, PASSED]),
+        ([[PASSED, MISSED], [PASSED, VOID]], [PASSED, VOID]),  # none shows it, and one cannot tell
+        ([[PASSED, MISSED], [MISSED, VOID]], [PASSED, MISSED, MISSED]),  # each refutes it
+    ],
+)
+def test_a_printed_statement_is_refuted_only_by_every_reading(printed, expected):
+    for order in (1, -1):
+        assert sorted(readings.most_favourable(printed[::order]), key=str) == sorted(expected, key=str)
+
+
+def test_figure_10_is_judged_by_the_measure_that_favours_it(monkeypatch):
+    cases = {"n ≤ q": times((3.0, 1.0), (3.0, 1.0)), "n > q": times((30.0, 3.0), (3.0, 1.0))}
+    monkeypatch.setattr(figure_10, "_times", lambda settings, case, *_: cases[case.name])
+    monkeypatch.setattr(figure_10, "_figure", lambda _: None)
+    settings = figure_10.check.settings["quick"]
+
+    def verdict() -> Verdict:
+        return figure_10.check.function(settings, jax.random.key(0)).verdict("experiment")
+
+    assert verdict() is Verdict.HOLDS, "the curves coincide by one of the two measures"
+    cases["n > q"] = times((30.0, 3.0), (3.0, 1.25))
+    assert verdict() is Verdict.UNDECIDED, "one measure refutes it, the other cannot tell"
+    cases["n > q"] = times((30.0, 3.0), (3.0, 2.0))
+    assert verdict() is Verdict.CORRECTED, "either measure refutes it"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +157,7 @@ def test_each_measure_is_judged_through_the_whole_statement():
     whole = {measure: figure_10._whole(found, measure) for measure in figure_10.MEASURES}
     assert [check.passed for check in whole["common level"]] == [True, False]
     assert [check.passed for check in whole["own level"]] == [False, True]
-    assert judge([PASSED], [*whole["common level"], *whole["own level"]]) is Verdict.CORRECTED
+    assert judge([PASSED], readings.most_favourable(list(whole.values()))) is Verdict.CORRECTED
     assert "does not disappear" in figure_10._finding(found, "common level")
     assert "is not much slower" in figure_10._finding(found, "own level")
     fall = found.fall("common level")
