@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from lineament import data
 from lineament.claims import stand_in
 from lineament.claims.hacohen import (
     figure_4,
@@ -34,6 +35,16 @@ def test_a_miss_on_stand_in_data_is_undecided_and_a_pass_a_pass(data):
 def test_a_miss_on_the_papers_data_differs():
     assert judge(stand_in.judged([PASSED, MISSED], "small-mammals")) is Verdict.DIFFERS
     assert judge(stand_in.judged([PASSED, MISSED], "cifar-10", "digits")) is Verdict.UNDECIDED
+
+
+def test_settings_that_name_data_that_stand_in_are_known_as_run_and_as_stored():
+    quick, full = (figure_10.check.settings[size] for size in ("quick", "full"))
+    assert stand_in.used(quick)
+    assert stand_in.used(quick._asdict())
+    assert not stand_in.used(full)
+    assert stand_in.used(section_5_4.QUICK)
+    assert not stand_in.used(section_5_4.FULL)
+    assert not stand_in.used({"words": ["", "of digits"], "number": 3})
 
 
 def test_non_linear_networks_are_judged_at_the_beginning_and_linear_ones_throughout():
@@ -67,16 +78,18 @@ def test_figure_10_is_judged_by_the_measure_that_favours_it(monkeypatch):
     cases = {"n ≤ q": times((3.0, 1.0), (3.0, 1.0)), "n > q": times((30.0, 3.0), (3.0, 1.0))}
     monkeypatch.setattr(figure_10, "_times", lambda settings, case, *_: cases[case.name])
     monkeypatch.setattr(figure_10, "_figure", lambda _: None)
+    monkeypatch.setattr(figure_10.tasks, "real", lambda _: figure_10.tasks.prepared(data.load("digits")))
     settings = figure_10.check.settings["quick"]
 
-    def verdict() -> Verdict:
-        return figure_10.check.function(settings, jax.random.key(0)).verdict("experiment")
+    def verdict(name: str = "cats-dogs") -> Verdict:
+        return figure_10.check.function(settings._replace(data=name), jax.random.key(0)).verdict("experiment")
 
     assert verdict() is Verdict.HOLDS, "the curves coincide by one of the two measures"
     cases["n > q"] = times((30.0, 3.0), (3.0, 1.25))
     assert verdict() is Verdict.UNDECIDED, "one measure refutes it, the other cannot tell"
     cases["n > q"] = times((30.0, 3.0), (3.0, 2.0))
     assert verdict() is Verdict.CORRECTED, "either measure refutes it"
+    assert verdict("digits") is Verdict.UNDECIDED, "but what digits do not show was not reported of digits"
 
 
 @pytest.mark.parametrize(
