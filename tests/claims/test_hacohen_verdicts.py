@@ -248,3 +248,41 @@ def test_peaks_on_training_and_on_test_images_are_told_apart():
     assert "it falls by 0.4 to 0.4" in section_5_4._on_peaks([risen], "training")
     assert "it falls by 0.8 to 0.8" in section_5_4._on_peaks([risen], "test")
     assert section_5_4._on_peaks([cell([0.1, 0.5, 0.9])], "training").endswith("in 0 of 1 runs.")
+
+
+def overfitting(trained: section_5_4.Trained, **by_images: tuple[float, float]) -> SimpleNamespace:
+    """One run that overfits, with the delay and the decline of the consistency on test and on training images."""
+    return SimpleNamespace(
+        trained=trained,
+        delay=lambda images: by_images[images][0],
+        decline=lambda images: by_images[images][1],
+    )
+
+
+def test_the_reading_that_comes_nearest_to_both_conditions_counts():
+    quick = section_5_4.QUICK
+    both, first = quick.trained
+    # The peak at the very epoch, but with no decline from it, against one that meets both conditions.
+    cells = [
+        overfitting(both, test=(1.0, 0.1), training=(0.6, 3.0)),
+        overfitting(first, test=(8.0, 9.0), training=(4, 3)),
+    ]
+    found = section_5_4._most_favourable(quick, cells)
+    assert found.words == "both layers, training images"
+    assert (found.factor, found.decline) == (pytest.approx(1 / 0.6), 3.0)
+    # Where none meets both, the one that misses least by its worse condition: a factor of 2.5 by a third of an octave.
+    cells = [
+        overfitting(both, test=(1.0, 0.1), training=(2.5, 1.8)),
+        overfitting(first, test=(8, 9), training=(2.1, 0.5)),
+    ]
+    assert section_5_4._most_favourable(quick, cells).factor == pytest.approx(2.5)
+    assert np.isnan(section_5_4._most_favourable(quick, []).factor)
+
+
+def test_margins_are_zero_at_the_bars_and_shares_of_them_beyond():
+    reading = lambda factor, decline: section_5_4.Reading("", factor, decline).margin  # noqa: E731
+    assert reading(2.0, 9.0) == pytest.approx(0)
+    assert reading(1.0, readings.ERRORS) == pytest.approx(0)
+    assert reading(4.0, 9.0) == pytest.approx(-1)
+    assert reading(1.0, 0.0) == pytest.approx(-1)
+    assert reading(1.0, 9.0) == pytest.approx(1)
