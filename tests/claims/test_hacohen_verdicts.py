@@ -48,11 +48,43 @@ def test_settings_that_name_data_that_stand_in_are_known_as_run_and_as_stored():
 
 
 def test_non_linear_networks_are_judged_at_the_beginning_and_linear_ones_throughout():
-    epochs = np.array([1, figure_4.BEGINNING, figure_4.BEGINNING + 1])
-    run = SimpleNamespace(epochs=epochs, lag=np.array([1.0, 3.0, 9.0]), case=SimpleNamespace(panel="d"))
+    run = SimpleNamespace(early=3.0, lag=np.array([1.0, 5.0, 9.0]), case=SimpleNamespace(panel="d"))
     assert figure_4._counted(run) == 3.0
     run.case.panel = "a"
     assert figure_4._counted(run) == 1.0
+
+
+def along(W: np.ndarray, epochs: np.ndarray) -> figure_4.Along:
+    """What is read off maps (network, record, output, component) of two groups, of two components each."""
+    case = figure_4.QUICK.cases[-1]
+    return figure_4._along(case, "cross-entropy", 0.01, epochs, W, np.zeros(W.shape[2:]), [2, 4])
+
+
+def test_the_beginning_is_one_average_with_one_error():
+    rng = np.random.default_rng(0)
+    epochs = np.array([0, 1, 6, figure_4.BEGINNING, figure_4.BEGINNING + 1])
+    W = rng.normal(size=(10, 5, 3, 4))
+    W[:, 1:, :, :2] *= 0.5  # the first group has lost half of its spread
+    found = along(W, epochs)
+
+    def mean_lag(W: np.ndarray) -> float:
+        spread = W.std(axis=0, ddof=1).mean(axis=1)
+        first, last = (spread[:, part].mean(axis=1) for part in (slice(0, 2), slice(2, 4)))
+        return float((last / last[0] - first / first[0])[1:4].mean())
+
+    left_out = np.array([mean_lag(np.delete(W, i, axis=0)) for i in range(10)])
+    assert found.early == pytest.approx(mean_lag(W) / np.sqrt(9 / 10 * np.sum((left_out - left_out.mean()) ** 2)))
+    W[:, -1] *= 9.0  # what comes after the beginning does not count
+    assert along(W, epochs).early == pytest.approx(found.early)
+
+
+def test_noise_at_eight_records_is_taken_for_an_order_no_more_often_than_at_one():
+    rng = np.random.default_rng(1)
+    records = np.array([0, 1, 2, 3, 4, 6, 8, 11, figure_4.BEGINNING])
+    noise = [along(rng.normal(size=(10, 9, 3, 4)), records) for _ in range(200)]
+    taken = np.mean([figure_4._counted(run) >= readings.ERRORS for run in noise])
+    largest = np.mean([run.lag.max() >= readings.ERRORS for run in noise])
+    assert taken < 0.05 < 0.1 < largest
 
 
 def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
