@@ -10,6 +10,7 @@ from lineament import data
 from lineament.claims import stand_in
 from lineament.claims.hacohen import (
     figure_4,
+    figure_5,
     figure_6a,
     figure_6b,
     figure_7,
@@ -85,6 +86,25 @@ def test_noise_at_eight_records_is_taken_for_an_order_no_more_often_than_at_one(
     taken = np.mean([figure_4._counted(run) >= readings.ERRORS for run in noise])
     largest = np.mean([run.lag.max() >= readings.ERRORS for run in noise])
     assert taken < 0.05 < 0.1 < largest
+
+
+def peaks(*at: int) -> figure_5.Peaks:
+    """Of six networks whose accuracy peaks about the same epochs of 20, one epoch for each number of components."""
+    epochs = np.arange(1, 21)
+    middle = np.array(at)[None, :, None] + np.array([0, 0, 0, -1, 1, 0])[:, None, None]
+    curves = -np.abs(epochs - np.minimum(middle, 20)).astype(float)
+    return figure_5.Peaks(figure_5.QUICK.cases[0], epochs, (1, 10, 100, 3072), curves, curves, 100)
+
+
+def test_images_with_all_their_components_are_shown_and_not_judged():
+    assert peaks(3, 6, 9, 12).comparable() == [0, 1, 2]
+    later, ordered = figure_5._checks(peaks(3, 6, 9, 2))
+    assert later.passed
+    assert ordered.passed, "the whole images, whose accuracy peaks first, do not count"
+    assert not any(check.passed for check in figure_5._checks(peaks(9, 6, 3, 12)))
+    rising = figure_5._checks(peaks(20, 20, 20, 4))
+    assert all("last record" in check.void for check in rising)
+    assert peaks(3, 20, 20, 20).comparable() == [0, 1]
 
 
 def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
