@@ -216,6 +216,39 @@ def test_no_half_is_lost_where_there_is_no_correlation_to_lose():
     assert outcomes(below.checks("", False)) == "ppf"
 
 
+@pytest.mark.parametrize(
+    ("third", "mean", "one", "expected"),
+    [
+        ((0.2, 0.5), (0.2, 0.1), (0.2, 0.1), "ppp"),  # what a third ensemble shows stands
+        ((0.2, 0.2), (0.2, 0.5), (0.2, 0.1), "pvv"),  # what the compared ones show is void, but not refuted
+        ((0.3, 0.46), (0.2, 0.1), (0.2, 0.1), "pvp"),  # a third ensemble cannot tell
+        ((0.05, 0.14), (0.2, 0.1), (0.2, 0.1), "ppfpffpff"),  # every choice refutes it
+    ],
+)
+def test_compared_ensembles_that_choose_the_fastest_can_refute_and_not_show(third, mean, one, expected):
+    drops = [drop(*off, choice) for off, choice in zip((third, mean, one), figure_7.CHOICES, strict=True)]
+    checks = figure_7._checks("linear", drops, linear=True)
+    assert outcomes(checks) == expected
+    told = [check.void for check in checks if check.void == figure_7.COMPARED]
+    assert len(told) == (2 if expected == "pvv" else 0)
+
+
+def test_what_compared_ensembles_choose_shows_more_off_the_fastest_where_all_speeds_are_alike():
+    rng, correlations = np.random.default_rng(0), {choice: [] for choice in figure_7.CHOICES}
+    for agreement in (0.9, 0.6):  # before and after whitening, at all speeds
+        speed, noise = rng.normal(size=20_000), rng.normal(size=(3, 20_000))
+        third, a, b = np.sqrt(agreement) * speed + np.sqrt(1 - agreement) * noise
+        for choice, score in zip(figure_7.CHOICES, (third, a + b, a), strict=True):
+            fastest = np.argsort(-score)[:4000]
+            correlations[choice].append((np.corrcoef(a, b)[0, 1], np.corrcoef(a[fastest], b[fastest])[0, 1]))
+    lost = {
+        choice: figure_7.Drop("1", choice, (raw[0], white[0]), (raw[1], white[1]), (20_000, 4000))
+        for choice, (raw, white) in correlations.items()
+    }
+    assert outcomes(lost["the mean of the two"].checks("", True)) == "ppp"
+    assert outcomes(lost["a third ensemble"].checks("", True)) == "pff"
+
+
 def test_all_parts_are_judged_in_the_reading_that_favours_the_weakest():
     nothing, little, both = drop(0.0, 0.6), drop(0.4, 0.5), drop(0.2, 0.5, "a third ensemble")
     assert figure_7._favoured([nothing, little, both]) is both

@@ -1,5 +1,6 @@
 """Figure 7: how consistent the order of learning is, with and without whitening."""
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -23,6 +24,10 @@ Choice = Literal["a third ensemble", "the mean of the two", "one of the two"]
 CHOICES: tuple[Choice, ...] = ("a third ensemble", "the mean of the two", "one of the two")
 COUNTED = (2, 5, 10, 20, 30, 40, 60)  # epochs, of linear networks at full size
 MUCH = 1.5
+COMPARED = (
+    "shown only where the ensembles that are compared choose the fastest, which takes more off by itself; the paper does "
+    "not say who chooses"
+)
 UNTOLD = "within two standard errors over examples it cannot be told"
 SIGN = f"printed sign; {UNTOLD}"
 LARGER = f"“much higher”, “much larger”: half as much again, as “much slower” in Figure 10; {UNTOLD}"
@@ -189,22 +194,27 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     fastest it takes off half as much again at least ("much higher", "much larger"); and half of the correlation over the
     fastest is lost. Half is the one number that is printed, of VGG-19; linear networks, in which the correlation
     plummets and which whitening is said to affect more, must lose no less. Each must be so by two standard errors over
-    examples; what lies within two of its bar cannot be told. All must be so in one reading: the one counts in which the
-    weakest part, in its errors, is strongest.
+    examples; what lies within two of its bar cannot be told. All must be so in one reading: for each choice of the
+    fastest that number of epochs counts in which the weakest part, in its errors, is strongest.
 
-    What had been seen when these bars were set: first "much higher" was read as 0.1 more, and full results lay about it,
-    at 0.089 ± 0.01 on CIFAR-10 in linear networks, beside 0.051 over all; then the sign alone was judged. Which share of
-    the correlation over the fastest is lost had not been kept. Also until results had been seen, what a third ensemble
-    chooses was taken for the printed statement, of which the paper says nothing: it is one reading now, and shown beside
-    the others, since a choice by the two that are compared correlates them by itself. A miss on stand-in data leaves the
-    run undecided.
+    Of the three choices one does not look at the scores that are compared, that by a third ensemble. Chosen by these
+    scores, the fastest lose more by whitening even if the order of learning changes alike at all speeds: what is high in
+    one score is then low in the other, the more so the less they agree. Such a reading can refute the statement, but
+    what it shows is void. So the statement holds if a third ensemble shows it, is refuted if every choice refutes it, and
+    is undecided where it turns on who chooses. A miss on stand-in data leaves the run undecided.
+
+    What had been seen when this was set: first "much higher" was read as 0.1 more, and full results lay about it, at
+    0.089 ± 0.01 on CIFAR-10 in linear networks, beside 0.051 over all; then the sign alone was judged. Which share of the
+    correlation over the fastest is lost had not been kept. What a third ensemble chooses was taken for the printed
+    statement, of which the paper says nothing, and the choice by the mean for a corrected one; that this choice can show
+    nothing was settled when three of five quick runs had passed by it.
     """
     all_drops = {case.name: _drops(settings, case, key) for case in settings.cases}
     checks: list[Check] = []
     numbers: dict[str, float] = {}
     for case in settings.cases:
         name, drops = case.name, all_drops[case.name]
-        checks += _favoured(drops).checks(name, linear=case.architecture == "dense")
+        checks += _checks(name, drops, linear=case.architecture == "dense")
         for drop in drops:
             where = f"{name}, {drop.epochs} epochs, fastest by {drop.choice}"
             numbers |= {
@@ -226,9 +236,22 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             *(_on_choices(name, drops) for name, drops in all_drops.items()),
             "The paper does not say who chooses the fastest. Chosen by the two ensembles that are compared, they lose "
             "more by whitening for that reason alone: of examples taken for a high sum of two scores, one score is high "
-            "where the other is low, the more so the less the two agree. What a third ensemble chooses is free of this.",
+            "where the other is low, the more so the less the two agree. What a third ensemble chooses is free of this: "
+            "it can show the statement, the others can only refute it. But a fifth of the examples, whoever chooses "
+            "them, differ less in speed than all do, and scores that differ less correlate less.",
         ],
     )
+
+
+def _checks(name: str, drops: list[Drop], linear: bool) -> list[Check]:
+    """The statement in the choice of the fastest that favours it, after the epochs that do."""
+    by_choice = []
+    for choice in CHOICES:
+        lower, *over_fastest = _favoured([drop for drop in drops if drop.choice == choice]).checks(name, linear)
+        if choice != "a third ensemble":
+            over_fastest = [replace(check, void=COMPARED) if check.passed else check for check in over_fastest]
+        by_choice.append([lower, *over_fastest])
+    return readings.most_favourable(by_choice)
 
 
 def _favoured(drops: list[Drop]) -> Drop:
