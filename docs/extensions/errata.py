@@ -13,9 +13,10 @@ from lineament.report.site import must
 
 HEAD = """# Errata
 
-Statements that the stored evidence refutes as they are printed, each beside the form that holds. A correction is held to the
-same rule as any claim: checks with bars that were chosen before the numbers were seen ({doc}`/claims`). If you think one of these
-is wrong, {doc}`/dispute` says how to show it.
+Statements that the stored evidence refutes as they are printed, each beside the form that holds: theorems by a counter-example,
+experiments by a run on data that the paper speaks of. A correction is held to the same rule as any claim ({doc}`/claims`): every bar
+says where it comes from, and where a bar, a measure or how a statement is read was settled only after numbers had been seen, the
+claim's page says so. If you think one of these is wrong, {doc}`/dispute` says how to show it.
 """
 
 

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 from lineament import models, starts
 from lineament.claims.hacohen import figure_3, figure_6b, figure_7, figure_10, neighbours, readings, section_5_4
@@ -60,6 +61,14 @@ def test_binned_correlations_of_a_straight_line_are_minus_one():
     found = figure_6b.binnings(component, 1 - component / 400, (10, 12), 10)
     straight = [r for name, r in found.items() if "rank" not in name]
     np.testing.assert_allclose(straight, -1, atol=1e-12)
+
+
+def test_the_printed_p_value_suggests_ten_to_twelve_points():
+    r = -0.93
+    p = {n: 2 * stats.t.sf(abs(r) * np.sqrt((n - 2) / (1 - r**2)), n - 2) for n in range(9, 14)}
+    assert [n for n in p if 1e-5 < p[n] < 1e-4] == [10, 11, 12]
+    told = " ".join((figure_6b.check.__doc__ or "").split())
+    assert "suggests ten to twelve points, hence bins, of which the paper says nothing" in told
 
 
 def test_neighbours_on_a_device_are_those_of_the_library():

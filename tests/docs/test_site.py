@@ -65,6 +65,7 @@ def test_every_command_is_on_its_page():
 def test_errata_come_from_the_stored_evidence():
     page = errata.page(ROOT / "results")
     assert "## Gissin et al. 2020, Theorem 2, Appendix A" in page
+    assert "Figure 10" not in page, "what digits do not show is no erratum of a report on photographs"
     assert page.count("As printed") == page.count('class="rubric">Corrected') >= 10
     assert "<math" in page
     assert r"\frac" not in page

@@ -486,6 +486,21 @@ def test_an_erratum_is_of_todays_form_of_the_check(records):
     assert chosen(quick, dataclasses.replace(full, verdict=Verdict.UNDECIDED)).size == "quick"
 
 
+def test_an_erratum_of_an_experiment_needs_a_run_on_other_data_than_those_that_stand_in(records):
+    theorem = next(record for record in records if record.id == "gissin-b")
+    quick = dataclasses.replace(theorem, id="gissin-z", kind="experiment", table={"cases": [{"data": "digits"}]})
+    full = dataclasses.replace(quick, size="full", table={"cases": [{"data": "cats-dogs"}]})
+
+    def chosen(*runs):
+        return entries.gather(runs, {})[0].corrected
+
+    assert chosen(quick) is None
+    assert chosen(quick, full).size == "full"
+    assert chosen(dataclasses.replace(quick, table=full.table)).size == "quick", "its quick data are the paper's"
+    assert chosen(dataclasses.replace(quick, table={}, settings=quick.table)) is None, "stored without its table"
+    assert chosen(dataclasses.replace(quick, kind="theorem")).size == "quick", "a counter-example is one on any data"
+
+
 def test_errata_of_experiments_come_last_and_say_what_they_are(records, tmp_path):
     theorem = next(record for record in records if record.id == "gissin-b")
     measured = dataclasses.replace(theorem, id="gissin-z", kind="experiment")

@@ -1,6 +1,6 @@
 """Quick runs on other data than the paper's: what they show counts, what they miss says nothing of the paper's data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..evidence import Check
@@ -19,6 +19,15 @@ def judged(checks: Sequence[Check], *data: str) -> list[Check]:
         checks: What was checked.
         data: The names of the data sets that were used; one that stands in is enough.
     """
-    if not any(name.split()[0] in STAND_INS for name in data):
+    if not used(data):
         return list(checks)
     return [replace(check, void=REASON) if check.failed else check for check in checks]
+
+
+def used(settings: object) -> bool:
+    """Whether settings name data that stand in: a name, or any table that holds one, as it is run or as it is stored."""
+    if isinstance(settings, str):
+        return settings.split(maxsplit=1)[:1] in [[name] for name in STAND_INS]
+    if isinstance(settings, Mapping):
+        settings = tuple(settings.values())
+    return isinstance(settings, Sequence) and any(map(used, settings))

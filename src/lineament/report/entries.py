@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
+from lineament.claims import stand_in
 from lineament.claims.claim import Claim
 from lineament.claims.papers import PAPERS, Paper
 from lineament.claims.sizes import SIZES
@@ -124,13 +125,16 @@ class Entry:
         """The run that refutes the statement as printed and offers a correction, if one does.
 
         The largest of today's form of the check decides: one of an earlier form may lack the counter-example to check by
-        hand, and what fails as printed at quick size alone is no erratum.
+        hand, and what fails as printed at quick size alone is no erratum. Nor is what an experiment does not show on data
+        that stand in for the paper's: its authors never wrote of them.
         """
         decided = [pool for pool in self.runs.values() if pool.verdict in (Verdict.HOLDS, Verdict.CORRECTED)]
         if not decided:
             return None
         largest = max(decided, key=lambda pool: (pool.comparable, SIZES.index(pool.shown.size)))
-        return largest.shown if largest.verdict is Verdict.CORRECTED else None
+        run = largest.shown  # its table has the short name of what was run, its settings what was found at hand
+        elsewhere = self.kind != "theorem" and stand_in.used([run.table, run.settings])
+        return run if largest.verdict is Verdict.CORRECTED and not elsewhere else None
 
     @property
     def figure(self) -> Figure | None:

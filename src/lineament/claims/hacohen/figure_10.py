@@ -117,20 +117,22 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     lower of the two last ones, and to 90 % of the way to each one's own. Labels are shuffled three times; errors are
     over networks (jackknife) and over shuffles, and what lies within two of them of a bar cannot be told.
 
-    The paper's case has more images (10,000) than pixels (3072). There the statement as printed is judged as a whole by
-    either measure, since the paper does not say by which: shuffled labels must take at least 1.5 times as long, and
-    after whitening as long as real ones, within a quarter. Random labels cannot be fitted there; whitening makes the
-    rates of all directions equal, but not how well each set of labels can be fitted in the end, so that the corrected
-    statement is one about a common accuracy: the ratio is above 1.5, and falls by a quarter at least by whitening, not
-    to 1. With no more examples than pixels any labels can be fitted, and the statement is asked for as printed, once
-    accuracies have settled: where 5 % of the way from chance or more is still gained in the last half of the epochs,
-    the run cannot answer.
+    The paper's case has more images (10,000) than pixels (3072). There the statement as printed is judged as a whole:
+    shuffled labels must take at least 1.5 times as long, and after whitening as long as real ones, within a quarter. The
+    paper says that the difference between the curves disappears, not how it is counted: one measure that shows this is
+    enough, only both together refute it, and else one that cannot tell leaves the run undecided. Random labels cannot be
+    fitted there; whitening makes the rates of all directions equal, but not how well each set of labels can be fitted in
+    the end, so that the corrected statement is one about a common accuracy: the ratio is above 1.5, and falls by a
+    quarter at least by whitening, not to 1. With no more examples than pixels any labels can be fitted, and the
+    statement is asked for as printed, once accuracies have settled: where 5 % of the way from chance or more is still
+    gained in the last half of the epochs, the run cannot answer.
 
     Until full results had been seen one half of the printed statement was judged by the one measure and the other half
-    by the measure nearest to 1, which let it pass, and 1800 images, whose accuracies had not settled, stood for n ≤ q;
-    quick runs had 300 epochs there, which did not let three of five settle. A miss of the corrected statement on
-    stand-in data leaves the run undecided; one counter-example to the printed one, which holds for no data in
-    particular, is enough.
+    by the measure nearest to 1, which let it pass; then, until quick results had been seen, one measure that refutes was
+    enough, whatever the other shows. 1800 images, whose accuracies had not settled, stood for n ≤ q; quick runs had 300
+    epochs there, which did not let three of five settle. A miss of either form of the statement on stand-in data
+    leaves the run undecided: what the paper reports is of its own images, and by hand only an implication that it draws
+    is refuted. Until quick results had been seen such a miss of the printed form was taken for a counter-example.
     """
     task = tasks.prepared(data.load("digits")) if settings.data == "digits" else tasks.real(settings.data)
     times = {case.name: _times(settings, case, task, key) for case in settings.cases}
@@ -146,7 +148,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     ]
     return Evidence(
         checks=judged(checks, settings.data),
-        printed=readings.decisive([check for measure in MEASURES for check in _whole(many, measure)]),
+        printed=judged(readings.most_favourable([_whole(many, measure) for measure in MEASURES]), settings.data),
         correction=r"t:\ \mathrm{to\ one\ accuracy};\quad\Sigma_{xx}=I,\ n\le q\ \Rightarrow\ "
         r"\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}=1;\qquad n>q\ \Rightarrow\ "
         r"\left(\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}\right)_{\mathrm{white}}<"
@@ -159,7 +161,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             *(_finding(many, measure) for measure in MEASURES),
             "Whitening makes all directions equally fast; it does not make every labelling equally easy. By hand: q = 1, "
             "n = 4, x = 1, 1, −1, −1, which is white. The labels 1, 1, −1, −1 are fitted by every w > 0, the shuffled "
-            "ones 1, −1, 1, −1 by none: two of four are right whatever w is, and no accuracy above ½ is ever reached.",
+            "ones 1, −1, 1, −1 by none: two of four are right whatever w is, and no accuracy above ½ is ever reached. "
+            "That refutes only the general implication, that on any white data shuffled labels are learnt as fast as "
+            "real ones. What the paper reports of its photographs only networks trained on these can refute.",
         ],
     )
 

@@ -61,9 +61,10 @@ class Along(NamedTuple):
     """One run: by network, record and group the distance to the optimum, and by record and group the spread.
 
     Both are relative to the start. `lag` is the spread in the last group less that in the first, in standard errors by
-    the jackknife over networks; the lag of the distance is by networks. For comparison `among_first` has the lag of the
-    last group that ends by component 100, and `of_size` that of the spread as a share of the weights' own size: where
-    weights grow, a spread can grow with them although networks come to agree.
+    the jackknife over networks, and `early` the same of its average over the records of the first epochs; the lag of the
+    distance is by networks. For comparison `among_first` has the lag of the last group that ends by component 100, and
+    `of_size` that of the spread as a share of the weights' own size: where weights grow, a spread can grow with them
+    although networks come to agree.
     """
 
     case: Case
@@ -73,6 +74,7 @@ class Along(NamedTuple):
     distance: np.ndarray
     spread: np.ndarray
     lag: np.ndarray
+    early: float
     among_first: np.ndarray
     of_size: np.ndarray
 
@@ -132,9 +134,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     W_opt. That is the optimum of the square loss, while the paper trains by cross-entropy and says that the square loss
     gives the same: the distance counts under the loss that favours the statement. On whitened data (c) the last group
     must stand to the first as 1, within a quarter. In the non-linear network (d) the effect is "most notable at the
-    beginning": the spread must be ordered at one record of the first 15 epochs at least, also at the printed step,
-    0.05; later records are shown. Its activation is not named; ELU is judged, ReLU shown. As in the paper dense
-    networks have dropout before their output at full size, and what is read as a linear network has none.
+    beginning": the lag of the last group's spread behind the first's, averaged over the records of the first 15 epochs,
+    must reach two standard errors of that average at every step size, the printed 0.05 among them; later records are
+    shown. Until results had been seen the largest of those records was judged, in its own errors, although of eight
+    numbers the largest reaches two errors by chance more often than one does. The activation is not named; ELU is
+    judged, ReLU shown. As in the paper dense networks have dropout before their output at full size, and what is read as
+    a linear network has none.
     """
     # Case by case, but the components of each data set, which take a while, only once.
     fitted = {}
@@ -230,13 +235,26 @@ def _along(
     spread = lambda W: _relative(group(W.std(axis=0, ddof=1).mean(axis=1)), 0)  # noqa: E731
     size = lambda W: _relative(group(np.abs(W).mean(axis=(0, 2))), 0)  # noqa: E731
     among_first = max(sum(end <= FIRST for end in ends) - 1, 0)
+    behind = lambda W: spread(W)[:, -1] - spread(W)[:, 0]  # noqa: E731
+    beginning = (epochs > 0) & (epochs <= BEGINNING)
+    early = float(_in_errors(W, lambda W: behind(W)[beginning].mean()))
     lags = (
-        _in_errors(W, lambda W: spread(W)[:, -1] - spread(W)[:, 0]),
+        _in_errors(W, behind),
         _in_errors(W, lambda W: spread(W)[:, among_first] - spread(W)[:, 0]),
         _in_errors(W, lambda W: (spread(W) / size(W))[:, -1] - (spread(W) / size(W))[:, 0]),
     )
+    lag, among_first_lag, of_size = (lag[1:] for lag in lags)
     return Along(
-        case, loss, step_size, epochs[1:], _relative(distance, 1)[:, 1:], spread(W)[1:], *(lag[1:] for lag in lags)
+        case,
+        loss,
+        step_size,
+        epochs[1:],
+        _relative(distance, 1)[:, 1:],
+        spread(W)[1:],
+        lag,
+        early,
+        among_first_lag,
+        of_size,
     )
 
 
@@ -267,7 +285,7 @@ def _checks(runs: list[Along]) -> list[Check]:
         checks.append(
             at_least(
                 f"({panel}): spread left, last group less first, in standard errors"
-                + (f", at its most up to epoch {BEGINNING}" if panel == "d" else ", at every record"),
+                + (f", on average up to epoch {BEGINNING}" if panel == "d" else ", at every record"),
                 lag,
                 readings.ERRORS,
                 "two standard errors by the jackknife over networks; against them it fails, between it cannot be told",
@@ -283,8 +301,8 @@ def _checks(runs: list[Along]) -> list[Check]:
 
 
 def _counted(run: Along) -> float:
-    """The lag that counts: the least of all records, in non-linear networks the largest at the beginning."""
-    return float(run.lag[run.epochs <= BEGINNING].max() if run.case.panel == "d" else run.lag.min())
+    """The lag that counts: the least of all records, in non-linear networks that of the average at the beginning."""
+    return run.early if run.case.panel == "d" else float(run.lag.min())
 
 
 def _distance_check(panel: str, runs: list[Along]) -> Check:
@@ -310,7 +328,7 @@ def _between(lag: float, runs: list[Along]) -> str:
 
 def _numbers(run: Along) -> dict[str, float]:
     index = np.arange(run.spread.shape[1])
-    numbers = {}
+    numbers = {f"{run.label}: on average up to epoch {BEGINNING}, last less first, in standard errors": run.early}
     for record in range(len(run.epochs)) if run.case.panel == "d" else (0, len(run.epochs) // 2, len(run.epochs) - 1):
         name = f"{run.label}, epoch {run.epochs[record]}"
         numbers |= {

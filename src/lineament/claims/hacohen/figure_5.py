@@ -45,7 +45,10 @@ class Settings(NamedTuple):
 
 
 class Peaks(NamedTuple):
-    """By network, number of components and record: the accuracy on projected test and training images."""
+    """By network, number of components and record: the accuracy on projected test and training images.
+
+    The last number is that of all components, where nothing is projected away.
+    """
 
     case: Case
     epochs: np.ndarray
@@ -63,8 +66,9 @@ class Peaks(NamedTuple):
         """The P (by index) whose mean curve on test images peaks before the run ends, and the first that does not.
 
         Curves that still rise at the end cannot be compared with one another, but do peak later than those that peaked.
+        Images with all their components are not projected: they are shown, and not compared.
         """
-        last = [int(np.argmax(curve)) == len(self.epochs) - 1 for curve in self.test.mean(axis=0)]
+        last = [int(np.argmax(curve)) == len(self.epochs) - 1 for curve in self.test.mean(axis=0)[:-1]]
         cut = last.index(True) if True in last else len(last) - 1
         return [i for i in range(len(last)) if not last[i] or i == cut]
 
@@ -93,11 +97,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
     The peak of a network is the epoch of its highest accuracy on projected test images, of curves smoothed over a few
     records. From the smallest P to the largest it must come later by two standard errors over networks; and from each P
-    to the next it must not come earlier by two standard errors. Curves that still rise at the end are told only from
-    those that do not, and if all do, the run cannot answer. Accuracy on projected training images is shown beside: at
-    large P it saturates. Trained with dropout at the printed step, as in Appendix D.2. The activation of st-VGG is not
-    named: ELU, that of the authors' earlier code, is judged, ReLU is shown. VGG-19 starts from He's law: from Glorot's
-    it does not learn.
+    to the next it must not come earlier by two standard errors. Images with all their components, from which nothing is
+    projected away, are shown only: until results had been seen they were judged as one more P. Curves that still rise at
+    the end are told only from those that do not, and if all do, the run cannot answer. Accuracy on projected training
+    images is shown beside: at large P it saturates. Trained with dropout at the printed step, as in Appendix D.2. The
+    activation of st-VGG is not named: ELU, that of the authors' earlier code, is judged, ReLU is shown. VGG-19 starts
+    from He's law: from Glorot's it does not learn.
     """
     all_peaks = [_peaks(settings, case, key) for case in settings.cases]
     checks: list[Check] = []

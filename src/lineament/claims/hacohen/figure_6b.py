@@ -40,14 +40,15 @@ class Settings(NamedTuple):
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Accessibility in convolutional networks against the critical component of a trained linear classifier.
 
-    Over examples the interval of the correlation must lie below 0. The printed p < 10⁻⁴ at r = −0.93 means ten to
-    twelve points: the paper bins, and does not say how. All binnings are given: bins of equal count, of equal width and
-    of equal width in the logarithm, against their mean component or its rank, and averages over ten neighbours. The one
-    that favours the statement counts, and must come to −0.75, the weak end of the interval that −0.93 has over eleven
-    points. Examples that the classifier gets wrong on the whole image have no critical component and are left out: their
-    share is given. The moving average of the caption, which smooths the drawn curve, is given beside: over examples in
-    order of their component, and over components. It is not judged: neither leaves ten to twelve points. A miss on
-    stand-in data leaves the run undecided.
+    Over examples the interval of the correlation must lie below 0. Printed is r = −0.93 at p < 10⁻⁴ (the letters are
+    exchanged). Ten points or more have such a p, and over thirteen or more it would be below 10⁻⁵: that suggests ten to
+    twelve points, hence bins, of which the paper says nothing. All binnings are given: bins of equal count, of equal
+    width and of equal width in the logarithm, against their mean component or its rank, and averages over ten
+    neighbours. The one that favours the statement counts, and must come to −0.75, the weak end of the interval that
+    −0.93 has over eleven points. Examples that the classifier gets wrong on the whole image have no critical component
+    and are left out: their share is given. The moving average of the caption, which smooths the drawn curve, is given
+    beside: over examples in order of their component, and over components. It is not judged: neither leaves ten to
+    twelve points. A miss on stand-in data leaves the run undecided.
     """
     task = _task(settings.data)
     keys = jax.random.split(key)
