@@ -42,6 +42,10 @@ def test_a_wider_control_tells_a_narrow_run_from_a_statement_that_differs(moved,
     assert not _too_narrow(NARROW, [])
 
 
+def test_no_run_of_the_papers_width_is_too_narrow():
+    assert not _too_narrow(FULL, [cell(0.05)])
+
+
 @pytest.mark.parametrize(("deviation", "others", "failed"), [(0.09, 0.06, []), (0.2, 0.06, [3]), (0.09, 0.2, [4])])
 def test_entries_that_cancel_in_the_mean_are_seen_in_their_deviation(deviation, others, failed):
     checks = _checks(FULL, [cell(0.05, deviation, others)], "")

@@ -27,6 +27,7 @@ LOW = (
     '"very low std" is taken as the tenth of ≈; asked after deviations of 0.07 had been seen in the figure of a full '
     "run; the paper prints no number"
 )
+PRINTED_WIDTH = 1024
 WIDER = 4  # of the control's hidden layers, over those that failed
 
 
@@ -162,9 +163,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     √(2(L−1)/m) on the diagonal, 0.09 at the paper's width, and 1/√2 of that beside it. Definition 3, no dropout, other
     step sizes and the square loss are shown beside.
 
-    The statement is one about wide layers. Where a check fails, a control tells whether the run's width is to blame: what
-    is judged is trained once more with hidden layers four times as wide. If these keep to their means, the run is too
-    narrow to answer; if not, the statement differs.
+    The statement is one about wide layers. Where a check fails, a control shows what the width has to do with it: what is
+    judged is trained once more with hidden layers four times as wide. A run narrower than the paper's whose control
+    keeps to its means is too narrow to answer. At the paper's width nothing is excused: there the control is a remark.
     """
     task = _task(settings.data, key)
     cells = _train(settings, task, key)
@@ -205,13 +206,13 @@ def _control(settings: Settings, task: Task, key: jax.Array, step_sizes: list[fl
 
 
 def _too_narrow(settings: Settings, control: list[Cell]) -> str:
-    """Why the run cannot answer, if wider layers keep to their means.
+    """Why the run cannot answer, if it is narrower than the paper's and wider layers keep to their means.
 
     The control is not asked for low deviations: they fall as one over the root of the width, and four times that of a
     narrow run is narrow still.
     """
     judged = _judged(settings, control)
-    if not judged:
+    if settings.hidden[0] >= PRINTED_WIDTH or not judged:
         return ""
     if not all(check.passed or check.void for check in (*_means(settings, judged, ""), _ahead(judged, ""))):
         return ""
