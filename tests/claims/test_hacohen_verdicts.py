@@ -31,6 +31,14 @@ def test_a_miss_on_stand_in_data_is_undecided_and_a_pass_a_pass(data):
     assert judge(stand_in.judged([PASSED], data)) is Verdict.HOLDS
 
 
+@pytest.mark.parametrize(
+    "names", ["digits", {"a": 1, "cases": [{"data": "natural-gaussian 3"}]}, [2.0, ["photographs"]]]
+)
+def test_data_that_stand_in_are_found_in_a_table(names):
+    assert stand_in.used({"epochs": 3, "of": names})
+    assert not stand_in.used({"epochs": 3, "data": "small-mammals", "of": ["MNIST", None, "no digits"]})
+
+
 def test_a_miss_on_the_papers_data_differs():
     assert judge(stand_in.judged([PASSED, MISSED], "small-mammals")) is Verdict.DIFFERS
     assert judge(stand_in.judged([PASSED, MISSED], "cifar-10", "digits")) is Verdict.UNDECIDED
