@@ -11,8 +11,8 @@ from matplotlib import pyplot
 
 from lineament.claims import all_claims
 from lineament.execution import store
-from lineament.execution.pooled import by_claim
 from lineament.execution.reproduce import reproduce
+from lineament.report.entries import gather
 
 ROOT = Path(__file__).parents[1]
 
@@ -97,8 +97,9 @@ def test_the_table_of_claims_lists_every_claim():
         for claim in all_claims().values()
     }
     records = store.load_folder(ROOT / "results")[0]
+    listed_by_atlas = gather(records, all_claims())
     for size, column in (("quick", 3), ("full", 4)):
-        labels = {id: pool.label + ("" if pool.comparable else " †") for id, pool in by_claim(records, size).items()}
+        labels = {entry.id: entry.label(size) for entry in listed_by_atlas if size in entry.runs}
         stated = {row[0].split("`")[1]: row[column] for row in rows}
         assert {id: stated[id] for id in labels if id in stated} == labels
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from evidence import entries
-from lineament.claims import Paper
-from lineament.report.entries import Entry
+from lineament.claims import SIZES, Paper
+from lineament.report.entries import Entry, legend
 
 HEAD = """# All claims
 
@@ -18,7 +18,10 @@ def page(results: Path) -> str:
     """The page, one table for each paper."""
     listed = entries(results)
     papers = dict.fromkeys(entry.paper for entry in listed)
-    return "\n".join([HEAD, *(_table(paper, [entry for entry in listed if entry.paper == paper]) for paper in papers)])
+    marks = legend(entry.label(size) for entry in listed for size in SIZES)
+    return "\n".join(
+        [HEAD, *marks, "", *(_table(paper, [entry for entry in listed if entry.paper == paper]) for paper in papers)]
+    )
 
 
 def _table(paper: Paper, listed: list[Entry]) -> str:
@@ -26,11 +29,7 @@ def _table(paper: Paper, listed: list[Entry]) -> str:
     lines = [f"## {paper.short}", "", f"*{paper.title}*{source}", ""]
     lines += ["| claim | place | what it says | quick | full |", "| --- | --- | --- | --- | --- |"]
     lines += [
-        f"| `{entry.id}` | {entry.place} | {entry.title} | {_label(entry, 'quick')} | {_label(entry, 'full')} |"
+        f"| `{entry.id}` | {entry.place} | {entry.title} | {entry.label('quick')} | {entry.label('full')} |"
         for entry in listed
     ]
     return "\n".join([*lines, ""])
-
-
-def _label(entry: Entry, size: str) -> str:
-    return entry.runs[size].label if size in entry.runs else "–"

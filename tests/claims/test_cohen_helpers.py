@@ -1,15 +1,25 @@
 """What the claims of the lecture notes share: hard instances, iterations, components, and the table of gas sensors."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from lineament.claims.cohen import hard_instances, proposition_3, section_5_cp, section_5_tree
+from lineament.claims.cohen import (
+    figure_1_right,
+    hard_instances,
+    proposition_3,
+    section_4_4,
+    section_5_cp,
+    section_5_tree,
+)
 from lineament.claims.cohen.completion_routes import resolved
 from lineament.claims.cohen.figure_1_left import Race, Settings, _checks
 from lineament.claims.cohen.iterations import first_step
 from lineament.claims.cohen.losses import Loss
 from lineament.claims.cohen.tensor_tasks import overlap, turns
 from lineament.data import catalogue, gas
+from lineament.evidence import Verdict, judge
 from lineament.evidence import figure as fig
 from lineament.theory import certificates, layers
 
@@ -139,3 +149,16 @@ def test_a_drawing_keeps_rests_short_and_rises_whole():
     drawn = np.interp(np.arange(10_001), kept, rise[kept])
     assert np.abs(drawn - rise).max() <= 0.005
     np.testing.assert_array_equal(turns(np.ones((3, 2))), [0, 2])
+
+
+@pytest.mark.parametrize(("data", "miss"), [("digits", Verdict.UNDECIDED), ("MNIST", Verdict.DIFFERS)])
+def test_a_miss_on_small_digits_is_undecided_and_a_pass_a_pass(data, miss):
+    runs = {depth: SimpleNamespace(loss=np.array([[[1.0, 0.1]]])) for depth in (1, 2)}
+    slower, faster = np.array([0.2, 0.01]), np.array([-0.2, 0.01])
+    assert judge(figure_1_right._checks(runs, slower, data)) is miss
+    assert judge(figure_1_right._checks(runs, faster, data)) is Verdict.HOLDS
+    codes = lambda rank: section_4_4.Codes(  # noqa: E731
+        rank * np.array([1.0, 1.1]), np.ones((2, 8)), rank * np.array([np.ones(8), 1.1 * np.ones(8)]), np.full(2, 90.0)
+    )
+    assert judge(section_4_4._checks({0: codes(10.0), 8: codes(9.0)}, 8, data)) is miss
+    assert judge(section_4_4._checks({0: codes(10.0), 8: codes(2.0)}, 8, data)) is Verdict.HOLDS

@@ -21,7 +21,9 @@ RESULTS = Path(__file__).parents[2] / "results"
 KEEP = os.environ.get("LINEAMENT_KEEP_EVIDENCE")  # a folder, so that `make atlas` need not run the same claims again
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 README_VERDICTS = dict(
-    re.findall(r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+ \| [a-z, –0-9/†]+ \|$", README, re.MULTILINE)
+    re.findall(
+        r"^\| \[`([a-z0-9-]+)`\]\(.*\| ([a-z, ]+) \d+/\d+(?: [†‡])* \| [a-z, –0-9/†‡]+ \|$", README, re.MULTILINE
+    )
 )
 
 

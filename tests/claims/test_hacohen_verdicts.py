@@ -20,6 +20,7 @@ from lineament.claims.hacohen import (
     section_5_4,
 )
 from lineament.evidence import Check, Verdict, at_least, judge
+from lineament.measure import order
 
 PASSED, MISSED, VOID = at_least("a", 1.0, 0.5), at_least("b", 0.1, 0.5), at_least("c", 0.1, 0.5, void="too short")
 
@@ -31,6 +32,14 @@ def test_a_miss_on_stand_in_data_is_undecided_and_a_pass_a_pass(data):
     assert [check.void for check in found] == ["", stand_in.REASON, "too short"]
     assert judge(found) is Verdict.UNDECIDED
     assert judge(stand_in.judged([PASSED], data)) is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(
+    "names", ["digits", {"a": 1, "cases": [{"data": "natural-gaussian 3"}]}, [2.0, ["photographs"]]]
+)
+def test_data_that_stand_in_are_found_in_a_table(names):
+    assert stand_in.used({"epochs": 3, "of": names})
+    assert not stand_in.used({"epochs": 3, "data": "small-mammals", "of": ["MNIST", None, "no digits"]})
 
 
 def test_a_miss_on_the_papers_data_differs():
@@ -122,8 +131,8 @@ def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
     ],
 )
 def test_a_printed_statement_is_refuted_only_by_every_reading(printed, expected):
-    for order in (1, -1):
-        assert sorted(readings.most_favourable(printed[::order]), key=str) == sorted(expected, key=str)
+    for step in (1, -1):
+        assert sorted(readings.most_favourable(printed[::step]), key=str) == sorted(expected, key=str)
 
 
 def test_figure_10_is_judged_by_the_measure_that_favours_it(monkeypatch):
@@ -159,6 +168,29 @@ def test_the_edges_of_a_grid_are_its_first_and_last_step():
     grid = [SimpleNamespace(label=f"step {step}") for step in (1, 2, 3)]
     assert figure_6a._edges(("step 2", "step 2"), (grid, grid)) == []
     assert figure_6a._edges(("step 1", "step 3"), (grid, grid)) == ["step 1 (smallest)", "step 3 (largest)"]
+
+
+def ensemble(label: str, tested: float, end: float = 0.5) -> figure_6a.Ensemble:
+    """An ensemble with that test accuracy at best and that training accuracy at the end."""
+    return figure_6a.Ensemble(label, np.arange(1, 3), np.array([0.2, end]), tested, np.zeros(4), 1.0)
+
+
+def test_of_all_step_sizes_those_are_judged_that_the_text_points_to():
+    linear = [ensemble("linear, step 1", 0.3), ensemble("linear, step 2", 0.4), ensemble("linear, step 3", 0.35)]
+    nonlinear = [ensemble("convolutional, step 1", 0.5), ensemble("convolutional, step 2", 0.6)]
+    assert figure_6a._stated(linear, nonlinear) == ("linear, step 2", "convolutional, step 1")
+
+
+@pytest.mark.parametrize(("end", "outcome"), [(0.5, "passed"), (0.21, "void")])
+def test_networks_that_have_learnt_nothing_have_no_order_to_compare(end, outcome):
+    task = SimpleNamespace(classes=5, X=np.zeros((400, 3)))
+    pair = ensemble("linear", 0.3), ensemble("convolutional", 0.3, end)
+    unlearnt = figure_6a._unlearnt(task, ("linear", "convolutional"), pair)
+    x = np.arange(100.0)
+    check = figure_6a._same(order.constancy(x, x + 10 * np.sin(x)), unlearnt)
+    assert [check.passed, bool(check.void)] == [outcome == kind for kind in ("passed", "void")]
+    assert check.low == 0.6
+    assert "0.5 until a full run was seen" in check.origin
 
 
 def test_binnings_averages_and_what_is_left_out_are_remarked_on():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lineament import data, models, problems, starts
-from lineament.claims.hu import images, rates
+from lineament.claims.hu import appendix_a, images, rates
 from lineament.core import Applied
+from lineament.evidence import Verdict, judge
 
 
 def _function(parameters):
@@ -96,3 +97,30 @@ def test_a_slope_whose_interval_contains_zero_is_not_told(interval, passed, void
     check = rates.falls("slope", interval)
     assert (check.passed, bool(check.void)) == (passed, void)
     assert check.failed == (not passed and not void)
+
+
+def beside_its_twin(early: float, late: float) -> images.OnImages:
+    """A network so far from its twin in relative mean square, first in the linear phase and then at the end."""
+    inputs, labels = np.eye(4)[:, :2], np.ones(4)
+    grow = np.array([0.0, 0.2, 0.6, 1.0])
+    apart = np.sqrt([0.0, early, early, late]) * grow
+    twin = grow[:, None] * [1.0, 1.0, 0.0, 0.0]
+    networks: dict[images.Name, np.ndarray] = {"fully connected": twin + apart[:, None] * [0.0, 0.0, 1.0, 1.0]}
+    return images.OnImages(np.arange(4), twin, networks, inputs, labels)
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "quick", "full"),
+    [
+        (0.01, 0.2, Verdict.UNDECIDED, Verdict.HOLDS),
+        (0.01, 0.01, Verdict.UNDECIDED, Verdict.DIFFERS),  # half of the statement is not half a verdict
+        (0.2, 0.9, Verdict.UNDECIDED, Verdict.DIFFERS),  # a miss on small digits says nothing of the appendix's images
+    ],
+)
+def test_small_digits_never_decide_whether_networks_leave_their_twin(early, late, quick, full):
+    pairs = [("two classes", beside_its_twin(early, late))]
+    for size, verdict in (("quick", quick), ("full", full)):
+        settings = appendix_a.check.settings[size]._replace(networks=("fully connected",))
+        checks = appendix_a._checks(pairs, settings)
+        assert len(checks) == 2
+        assert judge(checks) is verdict

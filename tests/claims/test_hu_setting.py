@@ -1,10 +1,12 @@
 """Networks of several sizes as one padded ensemble, against descent of each alone; and slopes over d."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import erf
 
-from lineament.claims.hu import rates, setting
+from lineament.claims.hu import figure_1, rates, setting
 
 ACTIVATIONS = {
     "erf": (erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-(z**2))),
@@ -71,3 +73,25 @@ def test_rate_finds_a_slope_under_series_of_different_levels():
     assert slope == pytest.approx((low + high) / 2)
     assert high - low < 0.15
     assert rates.rate(sizes, table / noise)[0] == pytest.approx(-0.7, abs=1e-12)
+
+
+def test_the_gap_at_T_is_that_of_the_last_look_up_to_T():
+    curve = np.array([0.0, 0.3, 0.2, 0.9])  # networks of a group run on until the last of them has come to its T
+    comparison = lambda looks: SimpleNamespace(  # noqa: E731
+        inside=np.arange(4) < looks, gaps=lambda: (curve, curve)
+    )
+    table = figure_1._at_T([[[comparison(3), comparison(4)]], [[comparison(2), comparison(2)]]])
+    assert table.tolist() == [[[0.2, 0.9]], [[0.3, 0.3]]]
+
+
+def test_a_slope_over_d_is_said_to_be_what_its_interval_tells():
+    up, flat, down = (0.2, 0.1, 0.4), (-0.05, -0.2, 0.1), (-0.4, -0.5, -0.3)
+    words = figure_1._over_d({
+        figure_1.FIXED: up, f"{figure_1.FIXED}, at T": flat, figure_1.GROWN: down, f"{figure_1.GROWN}, at T": down,
+    })  # fmt: skip
+    for part in (
+        "the largest MSE up to T grows with d (slope 0.20, 0.10 to 0.40)",
+        "the MSE at T itself is not seen to change with d (slope -0.05, -0.20 to 0.10)",
+        "the largest up to T falls with d (slope -0.40, -0.50 to -0.30), and that at T falls with d",
+    ):
+        assert part in words

@@ -553,3 +553,19 @@ def test_a_figure_that_cannot_be_drawn_costs_only_itself(records, tmp_path):
 )
 def test_bars(check, bar):
     assert site.bar_text(check) == bar
+
+
+def test_runs_on_data_that_stand_in_are_marked(records, tmp_path):
+    quick = dataclasses.replace(records[0], table={"data": "digits"})
+    old = dataclasses.replace(records[0], size="full", table={})
+    (entry,) = entries.gather([quick, old], {})
+    named = dataclasses.replace(entry, paper_setting={"data": "MNIST"})
+    assert [named.label(size) for size in ("quick", "full")] == ["holds 1/1 ‡", "holds 1/1 †"]
+    assert dataclasses.replace(named, runs={}).label("quick") == "–"
+    assert entries.legend([named.label("quick")]) == [f"‡: {entries.MARKS['‡']}."]
+    for unnamed in ({}, {"data": "not stated"}):
+        assert dataclasses.replace(entry, paper_setting=unnamed).label("quick") == "holds 1/1"
+    claim = dataclasses.replace(registry.find("gissin-a"), paper_setting={"data": "MNIST"})
+    atlas.write(tmp_path, [quick], {"gissin-a": claim})
+    assert "one seed ‡" in Page(tmp_path / "index.html").text
+    assert "on data that stand in for the paper's" in Page(tmp_path / "gissin-a.html").text

@@ -13,7 +13,8 @@ def judged(checks: Sequence[Check], *data: str) -> list[Check]:
     """The checks of an experiment on some data sets; on stand-in data those that fail are void.
 
     An experiment *differs* where it ran as the paper describes it and does not show what the paper reports. On other
-    data a miss cannot say that, so that it leaves the run undecided. A pass stays one.
+    data a miss cannot say that, so that it leaves the run undecided. A pass stays one: such a run can hold, and cannot
+    differ.
 
     Args:
         checks: What was checked.
@@ -25,9 +26,9 @@ def judged(checks: Sequence[Check], *data: str) -> list[Check]:
 
 
 def used(settings: object) -> bool:
-    """Whether settings name data that stand in: a name, or any table that holds one, as it is run or as it is stored."""
+    """Whether a table of settings, as it is stored, names data that stand in for others."""
     if isinstance(settings, str):
-        return settings.split(maxsplit=1)[:1] in [[name] for name in STAND_INS]
+        return settings.partition(" ")[0] in STAND_INS
     if isinstance(settings, Mapping):
-        settings = tuple(settings.values())
+        return any(map(used, settings.values()))
     return isinstance(settings, Sequence) and any(map(used, settings))

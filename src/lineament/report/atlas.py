@@ -16,7 +16,7 @@ from lineament.execution.campaign import Failure
 from lineament.execution.store import Stored
 
 from . import downloads, drawings, explorer, site
-from .entries import MEANINGS, MEASURED, NOT_RUN, Entry, errata, gather, tally
+from .entries import MARKS, MEANINGS, MEASURED, NOT_RUN, Entry, errata, gather, tally
 from .thumbnails import thumbnail
 
 
@@ -84,6 +84,7 @@ def _index(entries: list[Entry]) -> str:
             sizes=sizes or ["quick"],
             tallies={size: tally(entries, size) for size in sizes},
             meanings=MEANINGS,
+            marks=MARKS,
             thumbnail=thumbnail,
         )
     )

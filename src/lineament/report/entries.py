@@ -37,6 +37,11 @@ MEANINGS = {
     NOT_RUN: "there is no evidence yet",
 }
 """What each verdict says, in one line."""
+MARKS = {
+    "†": "evidence of an earlier form of the check, which kept no table of its settings",
+    "‡": "run on data that stand in for the paper's: what is seen on them counts, what is missed leaves it undecided",
+}
+"""What stands behind a verdict in a table, and what it says."""
 MEASURED = (
     "An experiment: what is printed was not found with these settings. Those that the paper leaves open are on the "
     "claim's page."
@@ -114,6 +119,18 @@ class Entry:
             return ERROR
         return str(self.runs[size].verdict) if size in self.runs else NOT_RUN
 
+    def stands_in(self, size: str) -> bool:
+        """Whether the runs of one size used data that stand in for the paper's, where the paper states its data."""
+        stated = not self.paper_setting.get("data", "not stated").startswith("not stated")
+        return stated and size in self.runs and any(stand_in.used(run.table) for run in self.runs[size].runs)
+
+    def label(self, size: str) -> str:
+        """The verdict of one size with the seeds behind it and its marks, such as "holds 5/5 ‡"; a dash if not run."""
+        if size not in self.runs:
+            return "–"
+        marked = {"†": not self.runs[size].comparable, "‡": self.stands_in(size)}
+        return " ".join([self.runs[size].label, *(mark for mark, applies in marked.items() if applies)])
+
     @property
     def verdicts(self) -> tuple[str, ...]:
         """Every verdict that some size has, for the filter: not run only if no size was."""
@@ -166,6 +183,12 @@ def gather(records: Iterable[Stored], claims: Mapping[str, Claim], failures: Ite
     for failure in failures:
         errors.setdefault(failure.id, {})[failure.size] = failure.message
     return [_entry(claims.get(id), records, errors.get(id, {})) for id, records in by_id.items()]
+
+
+def legend(labels: Iterable[str]) -> list[str]:
+    """A sentence for each mark that some of the labels bear."""
+    text = " ".join(labels)
+    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in text]
 
 
 def errata(entries: Iterable[Entry]) -> list[Entry]:

@@ -9,6 +9,7 @@ from ... import models
 from ...evidence import Check, Evidence, at_most
 from ...evidence import figure as fig
 from ..sizes import sizes
+from ..stand_in import judged
 from .expanded import Recipe, Trained, images, train_expanded
 
 TUTORIAL = 0.01  # the step size of the tutorial
@@ -55,7 +56,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     are square, of the layer's output width. Losses are over the whole training set, without dropout and penalty.
     Compared is the mean of log loss over the records after the start, seed by seed, at the tutorial's step size. Other
     step sizes, each network at its own best one and, at full size, training without dropout, decay and penalty are
-    given beside it.
+    given beside it. At quick size small digits stand in for MNIST: a miss on them leaves the run undecided.
     """
     data = images(settings.data)
     runs = {depth: _run(data, depth, key, settings, settings.recipe) for depth in (1, 2)}
@@ -66,7 +67,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         numbers |= _numbers(_compare(bare), ", without dropout, decay and penalty", settings)
     at = settings.step_sizes.index(TUTORIAL)
     return Evidence(
-        checks=_checks(runs, tutorial.gain[:, at]),
+        checks=_checks(runs, tutorial.gain[:, at], settings.data),
         numbers=numbers | {"share of parameters added": _added(data.plain)},
         settings={"network": str(data.plain)},
         protocol={
@@ -113,15 +114,15 @@ def _mean_and_error(values: np.ndarray) -> np.ndarray:
     return np.stack([values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))])
 
 
-def _checks(runs: dict[int, Trained], gain: np.ndarray) -> list[Check]:
+def _checks(runs: dict[int, Trained], gain: np.ndarray, data: str) -> list[Check]:
     mean, error = gain
     stuck = any(np.median(run.loss[:, :, -1].min(axis=1) / run.loss[:, 0, 0]) > 0.5 for run in runs.values())
     void = "no network halves its loss: nothing is learnt" if stuck else ""
-    return [
-        at_most(f"mean log of expanded over plain loss, the tutorial's step {TUTORIAL:g}, plus two standard errors",
-                mean + 2 * error, 0.0, "the statement: lower loss after equally many steps, by two standard errors",
-                void=void),
-    ]  # fmt: skip
+    faster = at_most(
+        f"mean log of expanded over plain loss, the tutorial's step {TUTORIAL:g}, plus two standard errors",
+        mean + 2 * error, 0.0, "the statement: lower loss after equally many steps, by two standard errors", void=void,
+    )  # fmt: skip
+    return judged([faster], data)
 
 
 def _numbers(compared: Compared, how: str, settings: Settings) -> dict[str, float]:

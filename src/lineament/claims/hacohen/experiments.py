@@ -82,8 +82,8 @@ EXPERIMENTS = (
             "the gradient scale matrices of layer $l$ of a linear network $W_L\\cdots W_1$ at epoch $s$, and "
             r"$\alpha_l$, $\beta_l$ the means of their diagonals at a random start (Theorem 3). Up to the epoch "
             r"of the best "
-            "test accuracy, 200, their diagonals stay near these means and their other entries near 0, and "
-            "$A$ leaves first."
+            "test accuracy, 200, their diagonals stay near these means and their other entries near 0, both with a "
+            "very low deviation, and $A$ leaves first."
         ),
         meaning="Until a deep linear network is as good as it gets, it learns almost as a one-layer one, only faster.",
         paper_setting={

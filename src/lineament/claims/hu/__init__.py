@@ -399,7 +399,7 @@ CLAIMS = (
         title="At full size, too, images of one norm are first learnt as by a linear model",
         statement=(
             r"\frac{\mathbb{E}_x|f_t(x)-f_t^{\mathrm{lin}}(x)|^2}{\mathbb{E}_x|f_t^{\mathrm{lin}}(x)|^2}\ "
-            r"\mathrm{small\ early:\ MNIST}\ 28\times28,\ \mathrm{CIFAR\ 10}\ 32\times32\times3"
+            r"\mathrm{small\ early,\ growing\ later:\ MNIST}\ 28\times28,\ \mathrm{CIFAR\ 10}\ 32\times32\times3"
         ),
         check="lineament.claims.hu.appendix_a:check",
         words=(

@@ -1,5 +1,7 @@
 """Appendix A: images at their full size, MNIST and CIFAR-10 without pooling, are first learnt as by a linear model."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import jax
@@ -8,8 +10,11 @@ from ... import data
 from ...evidence import Check, Evidence, at_least, at_most
 from ...evidence import figure as fig
 from ..sizes import sizes
+from ..stand_in import judged
 from .figure_3 import BARS
 from .images import PREPARED, Name, OnImages, Training, follow
+
+LINEAR = "these digits are told apart linearly: they leave a network nothing to learn beyond its twin"
 
 
 class Images(NamedTuple):
@@ -27,7 +32,7 @@ class Settings(NamedTuple):
         images: What is learnt.
         training: How.
         networks: Which kinds.
-        growth: Whether the runs are long enough to see networks leave the twin.
+        growth: Whether the images are such that networks can be seen to leave the twin.
     """
 
     images: tuple[Images, ...]
@@ -53,8 +58,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
     The linear phase is that of Figure 3: while the twin makes the first half of its progress on V_lin, the span of the
     inputs. The text leaves the appendix's classes and widths open: here cats and horses, as in Figure 3, and threes and
-    eights. At quick size one fully connected network learns the small digits that come with scikit-learn, and whether
-    it leaves the twin later is not asked: these digits are told apart linearly.
+    eights. At quick size one fully connected network learns the small digits that come with scikit-learn. Whether it
+    leaves the twin later cannot be told of them, since they are told apart linearly; so that half of the statement is
+    void there, and with it the run undecided. Small digits stand in for the appendix's images: a miss on them says
+    nothing either.
     """
     images = [_load(data_set, settings.training) for data_set in settings.images]
     runs = [follow(data_set, "per image", settings.training, key, settings.networks) for data_set in images]
@@ -62,7 +69,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     worst = {name: max(run.early_gap(name) for run in runs) for name in settings.networks}
     training = settings.training
     return Evidence(
-        checks=[check_ for where, run in pairs for check_ in _checks(where, run, settings)],
+        checks=_checks(pairs, settings),
         numbers={
             f"{label}, {name}, {where}": value
             for where, run in pairs
@@ -115,15 +122,16 @@ def _numbers(run: OnImages, name: Name) -> dict[str, float]:
     return numbers
 
 
-def _checks(where: str, run: OnImages, settings: Settings) -> list[Check]:
+def _checks(pairs: Sequence[tuple[str, OnImages]], settings: Settings) -> list[Check]:
+    """Both halves of the statement, on each data set for each kind of network."""
     checks = []
-    for name in settings.networks:
+    for (where, run), name in product(pairs, settings.networks):
         checks.append(at_most(f"early relative MSE, {name}, {where}", run.early_gap(name), BARS[name],
                               f"as in Figure 3: \"small\" is {100 * BARS[name]:.0f} %"))  # fmt: skip
-        if settings.growth:
-            checks.append(at_least(f"last over early, {name}, {where}", run.growth(name), 3.0,
-                                   "as in Figure 3: \"grows afterwards\", three times at least"))  # fmt: skip
-    return checks
+        checks.append(at_least(f"last over early, {name}, {where}", run.growth(name), 3.0,
+                               "as in Figure 3: \"grows afterwards\", three times at least",
+                               void="" if settings.growth else LINEAR))  # fmt: skip
+    return judged(checks, *(images.name for images in settings.images))
 
 
 def _panels(where: str, run: OnImages) -> tuple[fig.Panel, fig.Panel]:
