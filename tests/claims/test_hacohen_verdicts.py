@@ -19,6 +19,7 @@ from lineament.claims.hacohen import (
     readings,
     section_5_4,
 )
+from lineament.claims.printed import decisive, most_favourable
 from lineament.evidence import Check, Verdict, at_least, judge
 from lineament.measure import order
 
@@ -117,8 +118,8 @@ def test_images_with_all_their_components_are_shown_and_not_judged():
 
 
 def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
-    assert readings.decisive([PASSED, MISSED, VOID]) == [PASSED, MISSED]
-    assert readings.decisive([PASSED, VOID]) == [PASSED, VOID]
+    assert decisive([PASSED, MISSED, VOID]) == [PASSED, MISSED]
+    assert decisive([PASSED, VOID]) == [PASSED, VOID]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
 )
 def test_a_printed_statement_is_refuted_only_by_every_reading(printed, expected):
     for step in (1, -1):
-        assert sorted(readings.most_favourable(printed[::step]), key=str) == sorted(expected, key=str)
+        assert sorted(most_favourable(printed[::step]), key=str) == sorted(expected, key=str)
 
 
 def test_figure_10_is_judged_by_the_measure_that_favours_it(monkeypatch):
@@ -317,7 +318,7 @@ def test_each_measure_is_judged_through_the_whole_statement():
     whole = {measure: figure_10._whole(found, measure) for measure in figure_10.MEASURES}
     assert [check.passed for check in whole["common level"]] == [True, False]
     assert [check.passed for check in whole["own level"]] == [False, True]
-    assert judge([PASSED], readings.most_favourable(list(whole.values()))) is Verdict.CORRECTED
+    assert judge([PASSED], most_favourable(list(whole.values()))) is Verdict.CORRECTED
     assert "does not disappear" in figure_10._finding(found, "common level")
     assert "is not much slower" in figure_10._finding(found, "own level")
     fall = found.fall("common level")

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import erf
 
 from lineament.claims.hu import figure_1, rates, setting
+from lineament.evidence import Verdict, at_least, judge
 
 ACTIVATIONS = {
     "erf": (erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-(z**2))),
@@ -82,6 +83,21 @@ def test_the_gap_at_T_is_that_of_the_last_look_up_to_T():
     )
     table = figure_1._at_T([[[comparison(3), comparison(4)]], [[comparison(2), comparison(2)]]])
     assert table.tolist() == [[[0.2, 0.9]], [[0.3, 0.3]]]
+
+
+@pytest.mark.parametrize(
+    ("largest", "at_T", "verdict"),
+    [
+        ((0.2, 0.1, 0.4), (-0.05, -0.2, 0.1), Verdict.UNDECIDED),  # one reading refutes it, the other cannot tell
+        ((0.2, 0.1, 0.4), (0.1, 0.05, 0.2), Verdict.CORRECTED),  # both refute it
+        ((0.2, 0.1, 0.4), (-0.3, -0.4, -0.2), Verdict.HOLDS),  # one shows it
+        ((-0.3, -0.4, -0.2), (0.2, 0.1, 0.4), Verdict.HOLDS),
+        ((0.2, -0.1, 0.4), (0.1, -0.1, 0.3), Verdict.UNDECIDED),
+    ],
+)
+def test_figure_1c_as_printed_is_refuted_only_at_T_and_up_to_T(largest, at_T, verdict):
+    printed = figure_1._printed({figure_1.FIXED: largest, f"{figure_1.FIXED}, at T": at_T})
+    assert judge([at_least("else", 1.0, 0.5)], printed) is verdict
 
 
 def test_a_slope_over_d_is_said_to_be_what_its_interval_tells():

@@ -12,6 +12,7 @@ from ...evidence import Check, Evidence, at_least, at_most, within
 from ...evidence import figure as fig
 from ...train import epochs as by_epochs
 from ..instances import generator
+from ..printed import most_favourable
 from ..sizes import sizes
 from ..stand_in import judged
 from . import readings
@@ -148,7 +149,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     ]
     return Evidence(
         checks=judged(checks, settings.data),
-        printed=judged(readings.most_favourable([_whole(many, measure) for measure in MEASURES]), settings.data),
+        printed=judged(most_favourable([_whole(many, measure) for measure in MEASURES]), settings.data),
         correction=r"t:\ \mathrm{to\ one\ accuracy};\quad\Sigma_{xx}=I,\ n\le q\ \Rightarrow\ "
         r"\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}=1;\qquad n>q\ \Rightarrow\ "
         r"\left(\frac{t_{\mathrm{shuffled}}}{t_{\mathrm{real}}}\right)_{\mathrm{white}}<"

@@ -14,6 +14,7 @@ from ...evidence import figure as fig
 from ...measure import order
 from ...train import epochs as by_epochs
 from ..instances import generator
+from ..printed import most_favourable
 from ..sizes import sizes
 from ..stand_in import judged
 from . import readings
@@ -251,7 +252,7 @@ def _checks(name: str, drops: list[Drop], linear: bool) -> list[Check]:
         if choice != "a third ensemble":
             over_fastest = [replace(check, void=COMPARED) if check.passed else check for check in over_fastest]
         by_choice.append([lower, *over_fastest])
-    return readings.most_favourable(by_choice)
+    return most_favourable(by_choice)
 
 
 def _favoured(drops: list[Drop]) -> Drop:

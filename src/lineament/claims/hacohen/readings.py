@@ -1,10 +1,8 @@
 """How the experiments read their curves: errors over networks, best records, and what a run cannot answer."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ...evidence import Check, Verdict, at_least, judge
+from ...evidence import Check, at_least
 
 ERRORS = 2.0
 TWO_ERRORS = "two standard errors over networks: the direction of a difference at about 95 %"
@@ -36,25 +34,6 @@ def shown(name: str, differences: np.ndarray, least: float, *, void: str = "", o
         void = f"{mean:.2g} ± {error:.1g} over {values.size} {over} is told neither from 0 nor from {least:g}"
     origin = f"two standard errors over {over}; none if it is below {least:g} by as many"
     return at_least(f"{name}, in standard errors", in_errors(values), ERRORS, origin, void=void)
-
-
-def decisive(printed: Sequence[Check]) -> list[Check]:
-    """Of the checks of a statement as printed those that decide: one that fails does, whatever else cannot be told."""
-    told = [check for check in printed if not check.void]
-    return told if any(check.failed for check in told) else list(printed)
-
-
-def most_favourable(printed: Sequence[Sequence[Check]]) -> list[Check]:
-    """The checks that decide on a printed statement that can be read in several ways, given the checks of each reading.
-
-    It holds if some reading shows it, in the first that does. It is refuted only if every reading refutes it, by what
-    fails in each. Otherwise it cannot be told: the first reading in which it cannot is returned, whatever others refute.
-    """
-    outcomes = [judge(reading) for reading in printed]
-    for outcome in (Verdict.HOLDS, Verdict.UNDECIDED):
-        if outcome in outcomes:
-            return list(printed[outcomes.index(outcome)])
-    return decisive([check for reading in printed for check in reading])
 
 
 def standard_error(curves: np.ndarray) -> np.ndarray:
