@@ -201,6 +201,14 @@ def test_a_claims_page_says_all_of_it(pages, records):
     assert "excess 0.2 ≤ 0 ✗ no" in corrected
 
 
+def test_a_correction_is_called_one_only_where_the_statement_as_printed_is_refuted(records, tmp_path):
+    untold = dataclasses.replace(next(r for r in records if r.id == "gissin-b"), verdict=Verdict.UNDECIDED)
+    atlas.write(tmp_path, [untold], registry.all_claims())
+    page = Page(tmp_path / "gissin-b.html").text
+    assert "Corrected statement" not in page
+    assert "What is checked beside the statement as printed" in page
+
+
 def test_figures_and_their_data_can_be_saved(pages, folder):
     page = pages["gissin-a.html"]
     for name in ("gissin-a.quick.svg", "gissin-a.quick.csv", "gissin-a.full.svg", "gissin-a.full.csv"):
