@@ -128,7 +128,7 @@ def test_convolutions_of_every_kind(data):
     close(found, naive(model, x))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_convolutions_of_each_channel_by_itself(data):
     """At few positions, where their derivatives are written out at once, and at many, along one axis to three."""
@@ -142,7 +142,7 @@ def test_convolutions_of_each_channel_by_itself(data):
     )  # fmt: skip
     before = kind(channels, channels, 1)  # whose derivatives come through the convolution
     model = nn.Sequential(before, conv, nn.Hardtanh(-0.5, 0.5), nn.Flatten(), nn.LazyLinear(2)).double()
-    size = data.draw(st.sampled_from([(5,), (20,)] if axes == 1 else [(5, 6)] if axes == 2 else [(5, 5, 6)]))
+    size = data.draw(st.sampled_from([(5,), (20,)] if axes == 1 else [(5, 6)] if axes == 2 else [(4, 3, 4)]))
     x = draw(3, channels, *size)
     model(x)
     with pytest.MonkeyPatch.context() as without:
