@@ -533,7 +533,7 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     assert not rec.linear_phase(scope["other"]).gap.max() > 1e-20
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "missing", "other"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "missing", "other", "junk", "words"])
 def test_a_damaged_start_does_not_end_a_resumed_training(tmp_path, damage):
     model, (x, y) = net(), data()
     with Recorder(x, y, path=tmp_path, linearise=True) as first:
@@ -544,6 +544,10 @@ def test_a_damaged_start_does_not_end_a_resumed_training(tmp_path, damage):
         file.unlink()
     elif damage == "other":
         torch.save([1, 2], file)
+    elif damage == "words":
+        torch.save({"parameters": {"0.weight": "one"}, "buffers": {}}, file)
+    elif damage == "junk":
+        file.write_bytes(b"junk")
     else:
         file.write_bytes(file.read_bytes()[: 1000 if damage == "cut" else 0])
     with Recorder(x, y, path=tmp_path, linearise=True, resume=True) as again:
