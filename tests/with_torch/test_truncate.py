@@ -352,6 +352,15 @@ class Residual(nn.Module):
         return x
 
 
+@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
+def test_operations_of_recurrent_layers_are_counted(kind, gates):
+    x = torch.randn(2, 7, 5)
+    cost = truncate(kind(5, 6, batch_first=True), ranks=2, data=[x], forward=lambda m, x: m(x)[0]).report.cost
+    assert cost.flops == 2 * 2 * 7 * gates * 6 * (5 + 6)
+    assert torch.backends.mkldnn.enabled
+    assert torch.backends.cudnn.enabled
+
+
 def test_the_cost_is_of_a_batch_that_holds_examples():
     x, y = batches(1)[0]
     report = truncate(classifier(), energy=0.9, data=[(x[:0], y[:0]), (x, y)]).report

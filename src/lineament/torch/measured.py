@@ -2,7 +2,8 @@
 
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -70,7 +71,7 @@ def cost(whole: nn.Module, small: nn.Module, batch: Given, forward: Any) -> Cost
     flops, seconds = [], ([], [])
     with evaluating(whole, small):
         for model in (whole, small):
-            with FlopCounterMode(display=False) as counter:
+            with FlopCounterMode(display=False) as counter, _in_products():
                 found = outputs(forward(model, *batch.positional, **batch.named))
             flops.append(counter.get_total_flops())
         for _ in range(REPEATS):
@@ -81,6 +82,20 @@ def cost(whole: nn.Module, small: nn.Module, batch: Given, forward: Any) -> Cost
                 _wait(found.device)
                 spent.append(time.perf_counter() - begun)
     return Cost(len(found), *flops, *map(statistics.median, seconds))
+
+
+@contextmanager
+def _in_products() -> Iterator[None]:
+    """Inside, recurrent layers are computed by products that can be counted, not as a whole by a library."""
+    libraries: tuple[Any, ...] = (torch.backends.mkldnn, torch.backends.cudnn)
+    before = [library.enabled for library in libraries]
+    try:
+        for library in libraries:
+            library.enabled = False
+        yield
+    finally:
+        for library, enabled in zip(libraries, before, strict=True):
+            library.enabled = enabled
 
 
 def _wait(device: torch.device) -> None:
