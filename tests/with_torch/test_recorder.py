@@ -367,17 +367,38 @@ def test_bad_calls_are_refused():
 def test_models_that_return_something_else_need_a_forward():
     class Odd(nn.Linear):
         def forward(self, x, scale):
-            return {"logits": super().forward(x) * scale}
+            return {"scores": super().forward(x) * scale}
 
     parts = torch.randn(6, 3), torch.ones(6, 1)
-    with pytest.raises(ValueError, match="it returned a dict: say how to get them"):
+    with pytest.raises(ValueError, match="holds logits; got a dict: say how to get it"):
         Recorder(parts)(Odd(3, 2), 0)
-    recorder = Recorder(parts, forward=lambda model, x, scale: model(x, scale)["logits"], linearise=True, batch=4)
+    recorder = Recorder(parts, forward=lambda model, x, scale: model(x, scale)["scores"], linearise=True, batch=4)
     model = Odd(3, 2)
     recorder(model, 0)
-    np.testing.assert_allclose(recorder.recording.outputs[0], model(*parts)["logits"].detach(), rtol=1e-6)
+    np.testing.assert_allclose(recorder.recording.outputs[0], model(*parts)["scores"].detach(), rtol=1e-6)
     np.testing.assert_array_equal(recorder.recording.linearised, recorder.recording.outputs)
     assert recorder.recording.inputs is None
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_inputs_by_name_and_outputs_with_logits(own):
+    class Named(nn.Linear):
+        def forward(self, *, ids, scale):
+            return types.SimpleNamespace(loss=None, logits=super().forward(ids) * scale)
+
+    batch = {"ids": torch.randn(6, 3), "scale": torch.rand(6, 1), "labels": torch.zeros(6)}
+    model, ways = Named(3, 2), {"forward": lambda model, ids, scale: model(ids=ids, scale=scale).logits} if own else {}
+    recorder = Recorder(batch, linearise=True, batch=4, **ways)
+    recorder(model, 0)
+    wanted = model(ids=batch["ids"], scale=batch["scale"]).logits.detach()
+    np.testing.assert_allclose(recorder.recording.outputs[0], wanted, rtol=1e-6)
+    np.testing.assert_allclose(recorder.recording.linearised[0], wanted, rtol=1e-6)
+
+
+def test_probes_that_the_model_does_not_take_are_named():
+    said = r"probe_inputs must be what the model takes; given torch\.float64 of shape \(4, 3\) it raised RuntimeError"
+    with pytest.raises(ValueError, match=said):
+        Recorder(np.zeros((4, 3)))(nn.Linear(3, 2), 0)
 
 
 def test_what_cannot_be_linearised_says_so():
