@@ -401,6 +401,24 @@ def test_probes_that_the_model_does_not_take_are_named():
         Recorder(np.zeros((4, 3)))(nn.Linear(3, 2), 0)
 
 
+def test_attention_is_linearised():
+    class Attending(nn.Linear):
+        def forward(self, x):
+            q, k, v = super().forward(x).reshape(len(x), 5, 1, 12).transpose(1, 2).chunk(3, dim=-1)
+            return nn.functional.scaled_dot_product_attention(q, k, v).flatten(1)
+
+    model, x = Attending(4, 12), torch.randn(6, 5, 4)
+    recorder = Recorder(x, linearise=True)
+    recorder(model, 0)
+    step = 1e-3
+    with torch.no_grad():
+        model.weight += step * torch.randn(12, 4)
+    recorder(model, 1)
+    made = recorder.recording
+    moved = np.abs(made.outputs[1] - made.outputs[0]).max()
+    assert np.abs(made.linearised[1] - made.outputs[1]).max() < 10 * step * moved
+
+
 def test_what_cannot_be_linearised_says_so():
     class Straight(torch.autograd.Function):
         @staticmethod

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jvp
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lineament.core import arguments
 
@@ -187,7 +188,7 @@ class Linearisation:
         found = []
         for some in pieces(inputs, batch):
             try:
-                with differentiable(model):
+                with differentiable(model), sdpa_kernel(SDPBackend.MATH):  # other attention has no such derivative
                     value, change = jvp(partial(called, some), (start,), (ahead,))[:2]
             except (NotImplementedError, RuntimeError) as error:
                 raise ValueError(
