@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
 
 import torch
@@ -342,7 +341,7 @@ def _asked(
 def _row(site: Site, cut: _Cut | None, rank: int | None, why_whole: str) -> TruncatedLayer:
     kind = type(site.module).__name__
     if site.reason or cut is None:
-        size = prod(site.shape) if site.shape else 0
+        size = site.size
         return TruncatedLayer(
             site.name, kind, site.shape, False, None, None, None, None, None, False, size, size, site.reason
         )
