@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from lineament import recording as rec
+from lineament.measure.kernels import empirical
 from lineament.torch import Recorder
 
 X = torch.randn(32, 4, generator=torch.Generator().manual_seed(0))
@@ -105,6 +106,23 @@ def test_keras(every, steps):
     kernel = np.asarray(model.trainable_weights[0].numpy(), float)
     np.testing.assert_allclose(next(iter(held.spectra.values()))[-1], np.linalg.svd(kernel, compute_uv=False))
     assert np.isfinite(held.loss[1:]).all()
+
+
+def test_nnx_is_asked_in_evaluation_mode_and_left_in_training():
+    pytest.importorskip("flax")
+    from flax import nnx
+
+    rngs, x = nnx.Rngs(0), np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
+    parts = nnx.Linear(4, 5, rngs=rngs), nnx.BatchNorm(5, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+    model = nnx.Sequential(*parts)
+    recorder = rec.Recorder(x)
+    recorder(model, 0)
+    found = empirical(model, None, x)
+    assert not parts[1].use_running_average
+    assert not parts[2].deterministic
+    model.eval()
+    np.testing.assert_allclose(recorder.recording.outputs[0], model(x), rtol=1e-6)
+    np.testing.assert_allclose(found, empirical(model, None, x), rtol=1e-6)
 
 
 def test_flax_linen_and_nnx():

@@ -379,19 +379,31 @@ class Held:
     def __call__(self, x):
         return self.scale * jnp.tanh(x @ self.kernel)
 
+    def eval(self):
+        self.scale = 3.0
+
 
 def test_a_module_of_nnx_is_split_into_its_parameters_and_the_rest(monkeypatch):
     home = type("Mine", (Held, type("Module", (), {"__module__": "flax.nnx.module"})), {})
     nnx = SimpleNamespace(
         Param="Param",
-        split=lambda module, kind, rest: (type(module), module.kernel, module.scale),
+        split=lambda module, *kinds: (type(module), module.kernel, module.scale),
         merge=lambda graph, held, others: graph(held, others),
     )
     monkeypatch.setitem(sys.modules, "flax", SimpleNamespace(nnx=nnx))
     monkeypatch.setitem(sys.modules, "flax.nnx", nnx)
     x, W = rows(4, 3), rows(3, 2, seed=1)
     expected = naive(lambda p, x: 3.0 * jnp.tanh(x @ p), W, x, x)
-    close(kernels.empirical(home(W, 3.0), None, x), expected)
+    module = home(W, -1.0)
+    close(kernels.empirical(module, None, x), expected)
+    assert module.scale == -1.0  # the one given still trains
+
+
+def test_a_module_of_equinox_is_taken_without_its_dropout():
+    first, last = (eqx.nn.Linear(3, 3, key=jax.random.key(seed)) for seed in range(2))
+    module, x = eqx.nn.Sequential([first, eqx.nn.Dropout(0.5), last]), rows(4, 3)
+    close(kernels.empirical(module, None, x), kernels.empirical(eqx.nn.Sequential([first, last]), None, x))
+    assert not module.layers[1].inference
 
 
 def test_examples_may_be_lists_and_whole_numbers_are_numbers_to_a_network():

@@ -38,6 +38,20 @@ def test_whole_numbers_are_classes_unless_one_output_could_not_tell_them():
     np.testing.assert_array_equal(accept.labels(np.full((4, 2), 0.5), 4, two), 0.5)
 
 
+def test_classes_as_a_column_and_as_floats():
+    outputs, column = np.zeros((1, 3, 4)), np.array([[0], [3], [1]], np.uint8)
+    found = accept.labels(column, 3, outputs)
+    np.testing.assert_array_equal(found, [0, 3, 1])
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(accept.labels(column, 3, None), [0, 3, 1])  # where only predictions were kept
+    assert accept.labels(column, 3, outputs[..., :1]).dtype == np.float64  # targets of one output
+    for floats in (column.astype(float), column[:, 0].astype(float)):
+        with pytest.raises(
+            ValueError, match=r"finite targets of shape \(3, 4\); got .*: give classes as whole numbers"
+        ):
+            accept.labels(floats, 3, outputs)
+
+
 def test_classes_that_outputs_choose():
     outputs = np.array([[[0.1, 0.3], [2.0, -1.0]]])
     np.testing.assert_array_equal(accept.classes(outputs, None), [[1, 0]])

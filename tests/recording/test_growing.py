@@ -1,6 +1,8 @@
 """Recordings that grow in a folder: one writer, a constant cost, nothing that ends a training."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -170,6 +172,29 @@ def test_a_lock_ends_with_the_last_that_knows_it(tmp_path):
     del lock
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(held)
+
+
+def test_a_copy_of_a_lock_neither_has_the_folder_nor_takes_it_away(tmp_path):
+    lock = Lock(tmp_path)
+    for other in (copy.deepcopy(lock), pickle.loads(pickle.dumps(lock))):
+        assert not other.held
+        other.release()
+    assert lock.held
+    other, said = another_process(tmp_path)
+    assert said == "refused"
+    other.communicate()
+
+
+def test_a_copy_of_what_grows_takes_the_folder_over_only_if_it_writes(tmp_path):
+    growing = grown(tmp_path, [0])
+    idle, busy = copy.deepcopy(growing), copy.deepcopy(growing)
+    del idle
+    growing.add(row(1))
+    growing.write()
+    busy.add(row(1))
+    with pytest.raises(HeldError, match="has taken over the folder"):
+        busy.write()
+    np.testing.assert_array_equal(store.read(tmp_path).steps, [0, 1])
 
 
 def test_a_pipe_is_neither_waited_for_nor_replaced(tmp_path):

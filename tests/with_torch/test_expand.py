@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrizations, prune, weight_norm  # noqa: E402
 
-from lineament.torch import Factored, collapse, expand  # noqa: E402
+from lineament.torch import Factored, collapse, expand, truncate  # noqa: E402
 
 
 @st.composite
@@ -357,7 +357,7 @@ def test_wrong_arguments_are_named():
         expand(model, 2, layers="fc")
     with pytest.raises(ValueError, match=r"model must be a torch\.nn\.Module; got int"):
         expand(3, 2)
-    with pytest.raises(ValueError, match="must not be compiled yet"):
+    with pytest.raises(ValueError, match=r"must not be compiled yet: give the module itself \(model\._orig_mod\)"):
         collapse(torch.compile(model))
 
 
@@ -623,3 +623,29 @@ def test_factors_that_would_change_a_layer_are_refused(monkeypatch):
     assert not report["0"].done
     assert isinstance(net[0], nn.Linear)
     assert torch.equal(net[0].weight, layer.weight)
+
+
+def test_what_has_no_weight_of_that_name_is_counted():
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.scale = nn.Parameter(torch.randn(3, 4, 5)), nn.Parameter(torch.ones(7))
+
+    model = nn.Sequential(Experts(), nn.ParameterList([torch.randn(2, 3)]), nn.Linear(2, 2))
+    rows = expand(model, 2).report
+    assert [(row.shape, row.parameters, row.expanded) for row in rows] == [
+        (None, 60, 60), (None, 6, 6), ((2, 2), 4, 8)
+    ]  # fmt: skip
+    assert [(row.parameters, row.truncated) for row in truncate(model, energy=1).report.layers] == [
+        (60, 60), (6, 6), (4, 4)
+    ]  # fmt: skip
+
+
+def test_weights_of_eight_bits_are_left_alone():
+    model = nn.Sequential(nn.Linear(4, 4).to(torch.float8_e4m3fn), nn.Linear(4, 4))
+    first, second = expand(model, 2).report
+    assert (
+        first.note
+        == "its weight holds torch.float8_e4m3fn, which PyTorch does not compute with: convert the model first"
+    )
+    assert (first.done, second.done) == (False, True)

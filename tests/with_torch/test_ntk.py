@@ -916,3 +916,12 @@ def test_what_was_found_out_of_a_model_does_not_keep_it():
     del model
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_inputs_that_are_not_finite_are_named(bad):
+    model, x = nn.Linear(3, 2), torch.randn(4, 3)
+    with pytest.raises(ValueError, match="x must be finite; some of its numbers are not"):
+        ntk(model, bad * x)
+    with pytest.raises(ValueError, match="y must be finite; some of its numbers are not"):
+        ntk(model, x, bad * x)

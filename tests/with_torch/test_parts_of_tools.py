@@ -106,15 +106,40 @@ def test_two_models_are_compared_on_all_batches():
         pytest.approx(2), pytest.approx(2 / 3), pytest.approx(1 / 3)
     )  # fmt: skip
     for labels, said in (
-        (y.double(), "one integer label per example"),
+        (y.double(), "one integer label per example; got labels of torch.float64"),
         ([0, 0, 0], "one integer label per example; got labels of list"),
         (torch.zeros(3, 1).long(), "one integer label per example"),
         (y[:2], "data must fit a model with outputs"),
+        (y + 2, "data must hold labels from 0 to 1, or -100 for none; got 2 to 2"),
+        (y - 1, "data must hold labels from 0 to 1, or -100 for none; got -1 to -1"),
     ):
         with pytest.raises(ValueError, match=said):
             halves(whole, [(x, labels)])
     with pytest.raises(ValueError, match="data must hold at least one batch"):
         halves(whole, [])
+
+
+def test_what_has_no_label_is_left_out_of_the_accuracy():
+    whole = nn.Linear(3, 2, bias=False).double()
+    whole.weight.data = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]).double()
+    x = torch.tensor([[3.0, 1.0, 0.0], [1.0, 3.0, 0.0], [5.0, 2.0, 0.0]]).double()
+    assert halves(whole, [(x, torch.tensor([0, -100, 1]))]).accuracy == pytest.approx(1 / 2)
+    assert halves(whole, [(x, torch.full((3,), -100))]).accuracy is None
+    assert halves(whole, [(x, draw(3, 2))]).accuracy is None  # real targets
+
+
+def test_one_output_chooses_between_two_classes():
+    whole, small = (nn.Linear(1, 1, bias=False).double() for _ in range(2))
+    whole.weight.data, small.weight.data = draw(1, 1).abs(), -draw(1, 1).abs()
+    x = torch.tensor([[3.0], [-1.0], [2.0], [-4.0]]).double()
+    for labels in (torch.tensor([1, 0, 1, 1]), torch.tensor([True, False, True, True])):
+        found = measured.measure(whole, small, batches.each([(x, labels)], x.device), batches.call)
+        assert (found.accuracy, found.truncated_accuracy) == (3 / 4, 1 / 4)
+    assert halves_of_one(whole, x, draw(4)).accuracy is None  # real targets
+
+
+def halves_of_one(whole, x, labels):
+    return measured.measure(whole, whole, batches.each([(x, labels)], x.device), batches.call)
 
 
 def test_the_cost_of_a_batch_is_counted_and_timed_by_the_median(monkeypatch):

@@ -367,17 +367,56 @@ def test_bad_calls_are_refused():
 def test_models_that_return_something_else_need_a_forward():
     class Odd(nn.Linear):
         def forward(self, x, scale):
-            return {"logits": super().forward(x) * scale}
+            return {"scores": super().forward(x) * scale}
 
     parts = torch.randn(6, 3), torch.ones(6, 1)
-    with pytest.raises(ValueError, match="it returned a dict: say how to get them"):
+    with pytest.raises(ValueError, match="holds logits; got a dict: say how to get it"):
         Recorder(parts)(Odd(3, 2), 0)
-    recorder = Recorder(parts, forward=lambda model, x, scale: model(x, scale)["logits"], linearise=True, batch=4)
+    recorder = Recorder(parts, forward=lambda model, x, scale: model(x, scale)["scores"], linearise=True, batch=4)
     model = Odd(3, 2)
     recorder(model, 0)
-    np.testing.assert_allclose(recorder.recording.outputs[0], model(*parts)["logits"].detach(), rtol=1e-6)
+    np.testing.assert_allclose(recorder.recording.outputs[0], model(*parts)["scores"].detach(), rtol=1e-6)
     np.testing.assert_array_equal(recorder.recording.linearised, recorder.recording.outputs)
     assert recorder.recording.inputs is None
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_inputs_by_name_and_outputs_with_logits(own):
+    class Named(nn.Linear):
+        def forward(self, *, ids, scale):
+            return types.SimpleNamespace(loss=None, logits=super().forward(ids) * scale)
+
+    batch = {"ids": torch.randn(6, 3), "scale": torch.rand(6, 1), "labels": torch.zeros(6)}
+    model, ways = Named(3, 2), {"forward": lambda model, ids, scale: model(ids=ids, scale=scale).logits} if own else {}
+    recorder = Recorder(batch, linearise=True, batch=4, **ways)
+    recorder(model, 0)
+    wanted = model(ids=batch["ids"], scale=batch["scale"]).logits.detach()
+    np.testing.assert_allclose(recorder.recording.outputs[0], wanted, rtol=1e-6)
+    np.testing.assert_allclose(recorder.recording.linearised[0], wanted, rtol=1e-6)
+
+
+def test_probes_that_the_model_does_not_take_are_named():
+    said = r"probe_inputs must be what the model takes; given torch\.float64 of shape \(4, 3\) it raised RuntimeError"
+    with pytest.raises(ValueError, match=said):
+        Recorder(np.zeros((4, 3)))(nn.Linear(3, 2), 0)
+
+
+def test_attention_is_linearised():
+    class Attending(nn.Linear):
+        def forward(self, x):
+            q, k, v = super().forward(x).reshape(len(x), 5, 1, 12).transpose(1, 2).chunk(3, dim=-1)
+            return nn.functional.scaled_dot_product_attention(q, k, v).flatten(1)
+
+    model, x = Attending(4, 12), torch.randn(6, 5, 4)
+    recorder = Recorder(x, linearise=True)
+    recorder(model, 0)
+    step = 1e-3
+    with torch.no_grad():
+        model.weight += step * torch.randn(12, 4)
+    recorder(model, 1)
+    made = recorder.recording
+    moved = np.abs(made.outputs[1] - made.outputs[0]).max()
+    assert np.abs(made.linearised[1] - made.outputs[1]).max() < 10 * step * moved
 
 
 def test_what_cannot_be_linearised_says_so():
@@ -533,7 +572,7 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     assert not rec.linear_phase(scope["other"]).gap.max() > 1e-20
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "missing", "other"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "missing", "other", "junk", "words"])
 def test_a_damaged_start_does_not_end_a_resumed_training(tmp_path, damage):
     model, (x, y) = net(), data()
     with Recorder(x, y, path=tmp_path, linearise=True) as first:
@@ -544,6 +583,10 @@ def test_a_damaged_start_does_not_end_a_resumed_training(tmp_path, damage):
         file.unlink()
     elif damage == "other":
         torch.save([1, 2], file)
+    elif damage == "words":
+        torch.save({"parameters": {"0.weight": "one"}, "buffers": {}}, file)
+    elif damage == "junk":
+        file.write_bytes(b"junk")
     else:
         file.write_bytes(file.read_bytes()[: 1000 if damage == "cut" else 0])
     with Recorder(x, y, path=tmp_path, linearise=True, resume=True) as again:

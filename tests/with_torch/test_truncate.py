@@ -307,8 +307,14 @@ def test_wrong_arguments_are_named():
     for error in (0.0, 1.0, float("nan")):
         with pytest.raises(ValueError, match="error must be a finite number above 0 and below 1; got"):
             truncate(model, error=error)
-    with pytest.raises(ValueError, match="calibration must hold at least one batch; it was empty"):
-        truncate(model, energy=0.9, calibration=[])
+    for nothing in ([], [data[0][0][:0]]):
+        with pytest.raises(ValueError, match="calibration must hold at least one batch; it was empty"):
+            truncate(model, energy=0.9, calibration=nothing)
+    for bad in (float("nan"), 1e200):
+        with pytest.raises(
+            ValueError, match=r"calibration must be finite numbers; what layer '0' sees or gives there"
+        ):
+            truncate(model, energy=0.9, calibration=[data[0][0] * bad])
     for energy in (0.0, 1.5, float("nan")):
         with pytest.raises(ValueError, match="energy must be a finite number above 0 and at most 1; got"):
             truncate(model, energy=energy)
@@ -344,6 +350,21 @@ class Residual(nn.Module):
         for block in self.blocks:
             x = x + 0.1 * torch.tanh(block(x))
         return x
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
+def test_operations_of_recurrent_layers_are_counted(kind, gates):
+    x = torch.randn(2, 7, 5)
+    cost = truncate(kind(5, 6, batch_first=True), ranks=2, data=[x], forward=lambda m, x: m(x)[0]).report.cost
+    assert cost.flops == 2 * 2 * 7 * gates * 6 * (5 + 6)
+    assert torch.backends.mkldnn.enabled
+    assert torch.backends.cudnn.enabled
+
+
+def test_the_cost_is_of_a_batch_that_holds_examples():
+    x, y = batches(1)[0]
+    report = truncate(classifier(), energy=0.9, data=[(x[:0], y[:0]), (x, y)]).report
+    assert (report.cost.examples, report.measured.examples) == (len(x), len(x))
 
 
 def test_the_error_with_data_is_that_of_new_data():

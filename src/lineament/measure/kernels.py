@@ -49,7 +49,8 @@ def empirical(
     Args:
         model: A model whose maps are functions or matrices; any function f(parameters, x) of a batch of examples with
             values of shape (n,) or (n, k); an equinox module, which is called with one example; or a module of flax, of
-            linen or nnx, which is called with a batch. An example's value must not depend on the rest of its batch.
+            linen or nnx, which is called with a batch. Those that hold their parameters are asked in inference mode. An
+            example's value must not depend on the rest of its batch.
         parameters: Any tree of floating-point arrays. For a module of linen its variables, or its parameters alone. None
             for a module of equinox or nnx, which holds its own: all its floating-point arrays.
         x: Examples along the first axis, real numbers or whole ones, such as tokens, which stay whole.
@@ -109,18 +110,27 @@ def as_function(model: Any, parameters: Any = None) -> tuple[Any, Any]:
     if parameters is not None:
         return model, parameters
     if isinstance(model, eqx.Module) and callable(model):
-        moving, fixed = eqx.partition(model, eqx.is_inexact_array)
+        # As a module is made it trains, and its dropout asks for a key.
+        moving, fixed = eqx.partition(eqx.nn.inference_mode(model), eqx.is_inexact_array)
         if any(map(eqx.is_array, jax.tree.leaves(fixed))):  # arrays have no hash
             return lambda p, x: jax.vmap(eqx.combine(p, fixed))(x), moving
         return _Mapped(fixed), moving
     if "flax.Module" in home:  # nnx, which holds its own parameters
         nnx = importlib.import_module("flax.nnx")
-        graph, held, others = nnx.split(model, nnx.Param, ...)
+        # A copy: how a module runs is part of it, and `eval` would change the one that is given.
+        graph, held, others = nnx.split(_evaluating(nnx, model), nnx.Param, ...)
         return lambda p, x: nnx.merge(graph, p, others)(x), held
     raise ValueError(
         "parameters must be a tree of floating-point arrays; got None, which is for modules of equinox and flax.nnx that "
         f"hold their own, and not for a {type(model).__name__}"
     )
+
+
+def _evaluating(nnx: Any, model: Any) -> Any:
+    """A copy of a module of nnx that shares its arrays, in evaluation mode."""
+    copied = nnx.merge(*nnx.split(model))
+    copied.eval()
+    return copied
 
 
 class _Mapped(eqx.Module):

@@ -84,6 +84,8 @@ def labels(value: ArrayLike, n: int, given: Floats | None) -> NDArray:
         raise ValueError(f"labels must be one per probe example, {n} of them; got shape {array.shape}")
     k = None if given is None else given.shape[2]
     whole = array.dtype == np.bool_ or np.issubdtype(array.dtype, np.integer)
+    # Classes as a column, as data sets of Keras have them; several outputs cannot have one target.
+    array = array[:, 0] if whole and array.shape[1:] == (1,) and k != 1 else array
     # One output tells two classes apart: whole numbers beyond 0 and 1 are then targets.
     if whole and array.ndim == 1 and not (k == 1 and (array.min() < 0 or array.max() > 1)):
         return _class_numbers(array.astype(np.int64), k)
@@ -101,7 +103,11 @@ def _targets(array: NDArray, shape: tuple[int, int | None]) -> NDArray[np.float6
     targets = np.asarray(array, np.float64)
     targets = targets[:, None] if targets.ndim == 1 else targets
     if targets.shape != shape or not np.isfinite(targets).all():
-        raise ValueError(f"labels that are no classes must be finite targets of shape {shape}; got {array.shape}")
+        classes = array.size == len(array) and bool((array == np.rint(array)).all())
+        hint = ": give classes as whole numbers" if classes and np.issubdtype(array.dtype, np.floating) else ""
+        raise ValueError(
+            f"labels that are no classes must be finite targets of shape {shape}; got {array.shape}{hint}"
+        )
     return targets
 
 

@@ -4,6 +4,7 @@ import os
 import socket
 import warnings
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 try:
@@ -61,6 +62,10 @@ class Lock:
         """Give the folder back."""
         if self.held:
             os.close(self._give())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy does not have the folder: if it closed the file, the first would no longer have it either."""
+        return vars(self) | {"_file": -1}
 
     def __del__(self) -> None:
         self.release()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-_LABELS = ("labels", "label", "targets", "target")
+LABELS = ("labels", "label", "targets", "target")
 _OUTPUTS = ("logits", "last_hidden_state", "prediction", "sample")
 
 
@@ -45,8 +45,8 @@ def given(batch: Any, inputs: Callable[[Any], Any] | None = None) -> Given:
     """
     labels = None
     if isinstance(batch, Mapping):
-        labels = next((batch[name] for name in _LABELS if name in batch), None)
-        found = {name: value for name, value in batch.items() if name not in _LABELS}
+        labels = next((batch[name] for name in LABELS if name in batch), None)
+        found = {name: value for name, value in batch.items() if name not in LABELS}
     elif isinstance(batch, list | tuple) and len(batch) == 2:
         found, labels = batch
     else:

@@ -1,6 +1,6 @@
 """Second moments of what layers see or give on a few batches: what a cut of low rank should spare."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +22,7 @@ class Moment(NamedTuple):
 
 
 @torch.no_grad()
-def moments(model: nn.Module, places: Iterable[Site], batches: Iterable[Given], forward: Any) -> dict[int, Moment]:
+def moments(model: nn.Module, places: Sequence[Site], batches: Iterable[Given], forward: Any) -> dict[int, Moment]:
     """The moments of every dense and convolutional layer, by the identity of its weight.
 
     Of a dense layer with more outputs than inputs the inputs are taken, of all others the outputs, which is the
@@ -60,6 +60,11 @@ def moments(model: nn.Module, places: Iterable[Site], batches: Iterable[Given], 
     finally:
         for hook in hooks:
             hook.remove()
+    for site in places:
+        if id(site.weight) in found and not bool(torch.isfinite(found[id(site.weight)].total).all()):
+            raise ValueError(
+                f"calibration must be finite numbers; what layer {site.name!r} sees or gives there is not"
+            )
     return found
 
 

@@ -1,7 +1,6 @@
 """Overparameterise a network without changing what it computes (Arora et al. 2018; Cohen & Razin, Section 4)."""
 
 from collections.abc import Iterable
-from math import prod
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -176,8 +175,7 @@ def _draw_biases(site: Site, generator: torch.Generator | None) -> None:
 
 
 def _row(site: Site, depth: int, hidden: int, note: str) -> ExpandedLayer:
-    shape = site.shape
-    before = prod(shape) if shape else 0
+    shape, before = site.shape, site.size
     after = before
     if hidden:
         g, inner = site.groups, hidden // site.groups

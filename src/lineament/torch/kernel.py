@@ -214,6 +214,8 @@ def _tuple(name: str, value: Inputs) -> tuple[Tensor, ...]:
     lengths = {len(part) for part in parts}
     if len(lengths) > 1 or not len(parts[0]):
         raise ValueError(f"{name} must hold equally many examples in every part, at least one; got {sorted(lengths)}")
+    if not all(bool(torch.isfinite(part).all()) for part in parts if part.is_floating_point()):
+        raise ValueError(f"{name} must be finite; some of its numbers are not")
     return parts
 
 

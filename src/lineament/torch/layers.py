@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable
+from math import prod
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -46,6 +47,14 @@ class Site(NamedTuple):
         return tuple(weight.shape) if isinstance(weight, Tensor) and not is_lazy(weight) else None
 
     @property
+    def size(self) -> int:
+        """How many numbers the weight holds; where none has that name, all arrays of more than one axis."""
+        if self.shape is not None:
+            return prod(self.shape)
+        own = (parameter for parameter in self.module.parameters(recurse=False) if not is_lazy(parameter))
+        return sum(parameter.numel() for parameter in own if parameter.ndim > 1)
+
+    @property
     def groups(self) -> int:
         """How many separate matrices the weight holds."""
         return packed.groups_of(self.module, self.parameter) if self.parameter else groups(self.module)
@@ -80,7 +89,9 @@ def checked(model: nn.Module) -> nn.Module:
             "model must be an ordinary torch.nn.Module; got a scripted one: give the one it was made from"
         )
     if hasattr(model, "_orig_mod"):
-        raise ValueError("model must not be compiled yet: give the module itself, and compile what comes back")
+        raise ValueError(
+            "model must not be compiled yet: give the module itself (model._orig_mod), and compile what comes back"
+        )
     return model
 
 
@@ -214,6 +225,8 @@ def _why_not_weight(weight: Tensor) -> str:
         return f"its weight is a {type(weight.data).__name__}, no ordinary tensor"
     if not weight.is_floating_point():
         return f"its weight holds {weight.dtype}, no real floating-point numbers"
+    if weight.element_size() < 2:
+        return f"its weight holds {weight.dtype}, which PyTorch does not compute with: convert the model first"
     if weight.is_meta:
         return "its weight has no values (device meta)"
     if not weight.numel():

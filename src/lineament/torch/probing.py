@@ -10,9 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jvp
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lineament.core import arguments
 
+from . import batches
 from .precision import differentiable
 
 Inputs = tuple[Tensor, ...]
@@ -46,9 +48,18 @@ def _refuse_unusable(parts: Inputs) -> None:
         raise ValueError("probe_inputs must be finite; some of their numbers are not")
 
 
-def plain_forward(model: nn.Module, *inputs: Tensor) -> Any:
+def plain_forward(model: nn.Module, *inputs: Tensor, **named: Tensor) -> Any:
     """Call the model."""
-    return model(*inputs)
+    return model(*inputs, **named)
+
+
+def by_name(forward: Forward, names: tuple[str, ...]) -> Forward:
+    """The same way to call a model, for inputs that are given by position and that it takes by name."""
+
+    def called(model: nn.Module, *inputs: Tensor) -> Any:
+        return forward(model, **dict(zip(names, inputs, strict=True)))
+
+    return called
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
@@ -94,7 +105,21 @@ def refuse_elsewhere(model: nn.Module, inputs: Inputs) -> None:
 
 def predict(model: nn.Module, inputs: Inputs, batch: int, forward: Forward) -> Tensor:
     """The outputs (example, output) on all inputs, `batch` at a time, on the processor."""
-    return torch.cat([outputs(forward(model, *some), len(some[0])).cpu() for some in pieces(inputs, batch)])
+    return torch.cat([_answer(model, some, forward).cpu() for some in pieces(inputs, batch)])
+
+
+def _answer(model: nn.Module, some: Inputs, forward: Forward) -> Tensor:
+    """The outputs on a few inputs; an error of the model's own says what it was given."""
+    try:
+        found = forward(model, *some)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # whatever a model raises, with its own traceback
+        kinds = " and ".join(f"{part.dtype} of shape {tuple(part.shape)}" for part in some)
+        raise ValueError(
+            f"probe_inputs must be what the model takes; given {kinds} it raised {type(error).__name__}: {error}"
+        ) from error
+    return outputs(found, len(some[0]))
 
 
 def pieces(inputs: Inputs, batch: int) -> Iterator[Inputs]:
@@ -104,12 +129,8 @@ def pieces(inputs: Inputs, batch: int) -> Iterator[Inputs]:
 
 
 def outputs(found: Any, examples: int) -> Tensor:
-    """What a model returned, as (example, output), in single precision at least."""
-    if not isinstance(found, Tensor):
-        raise ValueError(
-            f"the model must return a tensor of outputs; it returned a {type(found).__name__}: say how to get them, such "
-            "as forward=lambda model, x: model(x).logits"
-        )
+    """What a model returned, a tensor or an output that holds one, as (example, output), in single precision at least."""
+    found = batches.outputs(found)
     if found.ndim not in (1, 2) or len(found) != examples or not found.numel():
         raise ValueError(
             f"the model must return outputs (example, output); for {examples} examples it gave {tuple(found.shape)}: "
@@ -167,7 +188,7 @@ class Linearisation:
         found = []
         for some in pieces(inputs, batch):
             try:
-                with differentiable(model):
+                with differentiable(model), sdpa_kernel(SDPBackend.MATH):  # other attention has no such derivative
                     value, change = jvp(partial(called, some), (start,), (ahead,))[:2]
             except (NotImplementedError, RuntimeError) as error:
                 raise ValueError(
@@ -181,7 +202,7 @@ class Linearisation:
 def outputs_kept(found: Any, examples: int) -> Tensor:
     """Check what a model returned, but keep its derivative."""
     outputs(found, examples)
-    return found
+    return batches.outputs(found)
 
 
 class _Called(nn.Module):

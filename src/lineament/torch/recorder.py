@@ -13,11 +13,13 @@ from lineament.core import arguments
 from lineament.recording.compact import Keep
 from lineament.recording.keeper import Keeper
 
+from .batches import LABELS
 from .layer_state import gradient_norms, singular_values, unbalancedness
 from .probing import (
     Forward,
     Linearisation,
     as_array,
+    by_name,
     plain_forward,
     predict,
     probes,
@@ -49,7 +51,7 @@ class Recorder(Keeper):
 
     def __init__(
         self,
-        probe_inputs: Tensor | np.ndarray | tuple[Tensor, ...],
+        probe_inputs: Tensor | np.ndarray | tuple[Tensor, ...] | Mapping[str, Tensor],
         probe_labels: Tensor | np.ndarray | None = None,
         *,
         path: str | Path | None = None,
@@ -65,8 +67,8 @@ class Recorder(Keeper):
         """Say what to record.
 
         Args:
-            probe_inputs: Examples along the first axis, on the model's device; a tuple for a model of several inputs.
-                They need not be training data.
+            probe_inputs: Examples along the first axis, on the model's device; a tuple for a model of several inputs, a
+                dict for one that takes them by name (labels in it are left out). They need not be training data.
             probe_labels: Classes from 0, or real targets (example[, output]).
             path: A folder to write to while training, so that a crash loses at most the last interval. Read it with
                 `Recording.load`.
@@ -77,12 +79,17 @@ class Recorder(Keeper):
                 linear by default, none with `()`. Singular values cost a decomposition per layer and call.
             linearise: Whether to record also what the network's linearisation about the first call gives. It holds a
                 copy of the parameters and costs about three forward passes.
-            forward: How to get outputs (example, output) from the model and a batch of inputs.
+            forward: How to get outputs (example, output) from the model and a batch of inputs; by default the model is
+                called, and its tensor or `logits` taken.
             batch: How many probe examples the model sees at a time.
             keep: How much of the outputs is kept: all "outputs", "predictions" alone, or a number of the largest ones.
                 Of 1000 classes 5 take a hundredth of the space; what is lost is PC-bias and the linear phase.
             keep_inputs: Whether to keep the probe inputs, once, to show them.
         """
+        forward = arguments.function("forward", forward)
+        if isinstance(probe_inputs, Mapping):
+            named = {name: part for name, part in probe_inputs.items() if name not in LABELS}
+            forward, probe_inputs = by_name(forward, tuple(named)), tuple(named.values())
         self._inputs, shown = probes(probe_inputs)
         batch, keep_inputs = arguments.count("batch", batch), arguments.truth("keep_inputs", keep_inputs)
         linearise = arguments.truth("linearise", linearise)
@@ -95,7 +102,7 @@ class Recorder(Keeper):
             keep=keep,
             linearise=linearise,
         )
-        self._batch, self._forward = batch, arguments.function("forward", forward)
+        self._batch, self._forward = batch, forward
         self._layers = None if layers is None else arguments.words("layers", layers)
         self._asked = False
         self._linear: Linearisation | None = None

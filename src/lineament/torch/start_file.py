@@ -1,11 +1,12 @@
 """The parameters that a recorded run began with, on disk, so that a resumed run is linearised about the same place."""
 
-import pickle
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from .probing import Forward, Linearisation
 
@@ -34,11 +35,19 @@ def load_start(file: Path, forward: Forward, device: torch.device) -> Linearisat
     """Read the file; None, with a warning, if it is missing or damaged: that must not end a training."""
     try:
         held = torch.load(file, weights_only=True, map_location=device)
-        return Linearisation(dict(held["parameters"]), dict(held["buffers"]), forward)
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, pickle.UnpicklingError) as error:
+        return Linearisation(_tensors(held["parameters"]), _tensors(held["buffers"]), forward)
+    except Exception as error:  # what unpickling raises over bytes of another kind has no end
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         warnings.warn(
             f"cannot read {str(file)!r}: {reason}. Recording goes on; from here on it holds no linearisation",
             stacklevel=5,
         )
         return None
+
+
+def _tensors(held: Any) -> dict[str, Tensor]:
+    """What was held, if it is tensors by name."""
+    found = dict(held)
+    if not all(isinstance(value, Tensor) for value in found.values()):
+        raise TypeError("it holds something else than tensors")
+    return found

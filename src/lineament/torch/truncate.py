@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
 
 import torch
@@ -160,7 +159,7 @@ def truncate(
     device = device_of(whole)
     places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
     seen = None if calibration is None else list(each(arguments.listed("calibration", calibration), device, inputs))
-    if seen is not None and not seen:
+    if seen is not None and not any(map(_holds_examples, seen)):
         raise ValueError("calibration must hold at least one batch; it was empty")
     keys = _keys(places)
     cuts = _cuts(whole, places, keys, seen, forward)
@@ -181,8 +180,8 @@ def truncate(
     whole = collapse(model)
     estimated = None if seen is None else measure(whole, small, seen, forward).error
     if held is not None:
-        measured = measure(whole, small, held, forward)
-        paid = cost(whole, small, held[0], forward)
+        measured = measure(whole, small, held, forward)  # refuses what is empty
+        paid = cost(whole, small, next(filter(_holds_examples, held)), forward)
     if fine_tune is not None:
         fine_tune(small)
         tuned = None if held is None else measure(whole, small, held, forward)
@@ -204,6 +203,12 @@ def _one_of(**given: Any) -> str:
     if len(asked) != 1:
         raise ValueError(f"give exactly one of energy, ranks, parameters and error; got {', '.join(asked) or 'none'}")
     return asked[0]
+
+
+def _holds_examples(batch: Given) -> bool:
+    """Whether a batch is not empty, which the last of a stream may be."""
+    values = (*batch.positional, *batch.named.values())
+    return all(len(value) for value in values if isinstance(value, torch.Tensor) and value.ndim)
 
 
 def _keys(places: list[Site]) -> list[str]:
@@ -336,7 +341,7 @@ def _asked(
 def _row(site: Site, cut: _Cut | None, rank: int | None, why_whole: str) -> TruncatedLayer:
     kind = type(site.module).__name__
     if site.reason or cut is None:
-        size = prod(site.shape) if site.shape else 0
+        size = site.size
         return TruncatedLayer(
             site.name, kind, site.shape, False, None, None, None, None, None, False, size, size, site.reason
         )
