@@ -97,7 +97,7 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
         at: One example, (inputs,).
     """
     arguments.function("map", map)
-    x = jnp.asarray(at if isinstance(at, jax.Array) else arguments.numeric("at", at))
+    x = at if isinstance(at, jax.Array) else checks.taken("at", arguments.numeric("at", at), whole=True)
     if x.ndim != 1 or not x.size or not jnp.issubdtype(x.dtype, jnp.floating):
         raise ValueError(f"at must be one example, a vector of floating-point numbers; got {x.dtype} {x.shape}")
     value, pull = jax.vjp(lambda example: _applied(map, example[None])[0], x)

@@ -71,7 +71,9 @@ def empirical(
         raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {against.shape[1:]}")
     leaves = jax.tree.leaves(parameters)
     if not leaves or not all(eqx.is_array_like(leaf) and _is_floating(leaf) for leaf in leaves):
-        raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
+        raise ValueError(
+            "parameters must hold floating-point arrays of JAX's types and nothing else, and at least one"
+        )
     if not tapped and not callable(model):
         raise ValueError(
             f"model must be a model or a function of parameters and examples; got {arguments.shown(model)}"
@@ -312,7 +314,10 @@ _Parts = _Layers | _Leaves | _Both
 
 
 def _is_floating(leaf: Any) -> bool:
-    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+    try:
+        return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+    except TypeError:  # of a type that JAX does not know, such as numbers of the other byte order
+        return False
 
 
 def _refuse_unfit(model: AbstractModel, parameters: Any) -> None:
@@ -455,7 +460,9 @@ def _on_cpu(x: jax.Array) -> bool:
 
 
 def _examples(name: str, value: ArrayLike, real: bool) -> jax.Array:
-    array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
+    array = (
+        value if isinstance(value, jax.Array) else checks.taken(name, arguments.numeric(name, value), whole=not real)
+    )
     if array.ndim == 0 or array.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one example along its first axis; got shape {array.shape}")
     if not real and jnp.issubdtype(array.dtype, jnp.integer):
