@@ -299,3 +299,12 @@ def test_neighbours_far_from_the_origin_and_at_every_scale(scale, offset, dtype)
     found = near.neighbours(X, 3)
     gaps = lambda index: np.sort(np.linalg.norm(exact[:, None] - exact[index], axis=2))  # noqa: E731
     np.testing.assert_allclose(gaps(found), gaps(naive_neighbours(exact, 3)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e80, 1e200, 1e-85, 1e-200])
+@pytest.mark.parametrize("method", ["fisher", "bootstrap"])
+def test_correlations_do_not_depend_on_the_scale(scale, method):
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 10))
+    plain = order.constancy(a, a + b, method=method, resamples=20)
+    np.testing.assert_allclose(order.constancy(scale * a, scale * (a + b), method=method, resamples=20)[0], plain[0])
