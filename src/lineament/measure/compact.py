@@ -122,6 +122,7 @@ def principal(weights: ArrayLike, components: Directions) -> np.ndarray:
     """A matrix (outputs, inputs) in principal coordinates, (outputs, components): its columns are w_j."""
     _refuse_other_components(components)
     W = arguments.numeric("weights", weights)
+    W = W.astype(np.float64) if W.dtype.kind in "iu" else W  # in whole numbers directions would all be zero
     if W.ndim != 2 or W.shape[1] != components.directions.shape[1]:
         raise ValueError(f"weights must be (outputs, {components.directions.shape[1]}); got shape {W.shape}")
     return W @ components.directions.T.astype(W.dtype)
