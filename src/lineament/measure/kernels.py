@@ -31,6 +31,7 @@ from ..core.precision import full_precision
 from .traced import Traced, traced
 
 Outputs = Literal["all", "diagonal", "mean"]
+SYMMETRIC = 1e-4  # how far a kernel may be from its transpose, relative to its largest entry: it may be of float32
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
 
 
@@ -137,12 +138,16 @@ class _Mapped(eqx.Module):
 def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
     """Eigenvalues of a kernel of shape (n, n) or (n, n, k, k), in falling order."""
     K = arguments.numeric("kernel", kernel).astype(float)
+    if 0 in K.shape:
+        raise ValueError(f"kernel must be of one example at least; got shape {K.shape}")
     if K.ndim not in (2, 4) or K.shape[0] != K.shape[1] or (K.ndim == 4 and K.shape[2] != K.shape[3]):
         raise ValueError(f"kernel must have shape (n, n) or (n, n, k, k); got {K.shape}")
     if not np.isfinite(K).all():
         raise ValueError("kernel must be finite")
     if K.ndim == 4:
         K = K.transpose(0, 2, 1, 3).reshape(K.shape[0] * K.shape[2], -1)
+    if (off := np.abs(K - K.T).max()) > SYMMETRIC * np.abs(K).max():
+        raise ValueError(f"kernel must be symmetric; its entries differ from its transpose's by up to {off:.3g}")
     return np.linalg.eigvalsh(K)[::-1]
 
 
