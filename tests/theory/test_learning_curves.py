@@ -159,3 +159,10 @@ def test_modes_of_eigenvalue_zero_take_up_nothing(ridge):
     for name in ("kappa", "overfitting", "test", "training"):
         np.testing.assert_allclose(getattr(padded, name), getattr(bare, name), rtol=1e-13)
     np.testing.assert_array_equal(padded.learnt[:, [1, 3]], 0)
+
+
+def test_coefficients_whose_squares_do_not_fit_float64_are_refused():
+    """What was left of them was no number, which counted as nothing left to learn: an error of 0."""
+    with pytest.raises(ValueError, match="coefficients must be finite numbers of at least -1e"):
+        learning_curves.expected_errors(5, [1.0, 0.0], [1e200, 1.0])
+    assert learning_curves.expected_errors(5, [1.0, 0.0], [1e150, 1.0]).test > 0

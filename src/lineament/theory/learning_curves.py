@@ -76,7 +76,7 @@ def expected_errors(
     """
     values = _eigenvalues(eigenvalues)
     rows, delta = _rows(n, ridge)
-    v = arguments.real("coefficients", coefficients)
+    v = arguments.real("coefficients", coefficients, least=-arguments.SQUARED, most=arguments.SQUARED)
     if v.ndim not in (1, 2) or v.shape[-1] != values.size:
         raise ValueError(
             f"coefficients must be of shape ({values.size},) or (outputs, {values.size}), one for each eigenvalue; got "
