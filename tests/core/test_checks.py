@@ -317,3 +317,35 @@ def test_numbers_in_sentences():
     assert [several(n, "row") for n in (0, 1, 2, 12_000)] == ["0 rows", "1 row", "2 rows", "12\u202f000 rows"]
     assert version("numpy") == np.__version__
     assert version("no package of this name") == "source tree"
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i4", np.longdouble, np.int64, np.uint8])
+def test_numbers_of_every_byte_order_and_precision_are_taken(dtype):
+    given = np.array([[3, 1], [1, 2]], dtype)
+    for found in (checks.floating("W", given), checks.taken("W", given, whole=False)):
+        assert jnp.issubdtype(found.dtype, jnp.floating)
+        np.testing.assert_array_equal(found, [[3, 1], [1, 2]])
+    assert jnp.issubdtype(checks.taken("x", given, whole=True).dtype, jnp.integer) == (given.dtype.kind != "f")
+
+
+def test_whole_numbers_are_not_cut_off_at_32_bits():
+    with jax.enable_x64(False):
+        np.testing.assert_allclose(checks.floating("W", np.array([2**40, 2**33])), [2.0**40, 2.0**33])
+        with refused("x must fit int32, -2147483648 to 2147483647, while JAX's 64-bit flag is off; got 1.09951e+12"):
+            checks.taken("x", np.array([2**40, 1]), whole=True)
+        assert checks.taken("x", np.array([7, -1]), whole=True).tolist() == [7, -1]
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_sizes_that_float32_cannot_hold_are_refused_not_turned_to_infinity_or_zero(size):
+    given = np.array([size, -size, 0.0])
+    with jax.enable_x64(False), refused("W must fit float32, sizes from 1.2e-38 to 3.4e+38"):
+        checks.floating("W", given)
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(checks.floating("W", given), given)
+
+
+def test_small_numbers_beside_others_infinities_and_zeros_are_as_they_were():
+    with jax.enable_x64(False):
+        for given in ([1.0, 1e-200], [np.inf, 1.0], [np.nan, 2.0], [0.0, 0.0], []):
+            np.testing.assert_array_equal(checks.floating("W", np.array(given)), np.array(given, np.float32))

@@ -253,7 +253,10 @@ def test_names_are_shown_on_one_short_line():
     ("text", "kind"),
     [("3", "number"), ("True", "truth value"), ("2020-01-31", "date"), ("12:30", "date"), ("3 Mar 2020", "date"),
      ("1.234,5", "decimal comma"), ("1+2j", "complex number"), ("j", "word"), ("-Inf", "infinite value"),
-     ("cat", "word")],
+     ("cat", "word"), ("12.5%", "percentage"), ("-3 %", "percentage"), ("%", "word"), ("$1,204.50", "sum of money"),
+     ("3 \u20ac", "sum of money"), ("$", "word"), ("1 234 567", "number with gaps or a typeset minus"),
+     ("1_000.5", "number with gaps or a typeset minus"), ("\u22121.5", "number with gaps or a typeset minus"),
+     ("12 34", "word"), ("5% off", "word")],
 )  # fmt: skip
 def test_kinds_of_entries(text, kind):
     assert columns._kind(text) == kind

@@ -188,6 +188,16 @@ def test_what_a_table_cannot_hold_is_told_at_once(tmp_path, text, said):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("dress", ["{}%", "${}", "{} \u20ac", "\u2212{}", "1 {:03d}"])
+def test_numbers_with_a_sign_or_gaps_are_no_classes(tmp_path, dress):
+    """As a target they were taken as the names of classes, one for nearly every row."""
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{dress.format(i % 9)}\n" for i in range(20)))
+    with pytest.raises(
+        ValueError, match=r"column 'y' .* must hold real numbers or words; got a .*Write plain numbers"
+    ):
+        tables.read(tmp_path / "t.csv")
+
+
 def test_semicolons_go_with_decimal_commas(tmp_path):
     (tmp_path / "t.csv").write_text("a;b;y\n1;2,5;-1,25e2\n0,5;3;2\n")
     X, y = whole(tables.read(tmp_path / "t.csv"))

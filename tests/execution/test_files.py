@@ -1,5 +1,6 @@
 """Files are whole or absent."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -90,3 +91,16 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path, make):
 def test_half_a_character_is_written_as_an_escape(tmp_path):
     name = os.fsdecode(b"table\xe9.csv")  # a name of a file that is no UTF-8
     assert files.write(tmp_path / "page.html", f"<p>{name}</p>").read_bytes() == rb"<p>table\udce9.csv</p>"
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path, monkeypatch):
+    """The system names no file where a write finds no room; the command line took standard output to be full."""
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as error:
+        files.write(tmp_path / "page.html", "text")
+    assert (error.value.errno, error.value.filename) == (errno.ENOSPC, str(tmp_path / "page.html"))
+    assert list(tmp_path.iterdir()) == []

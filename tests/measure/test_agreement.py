@@ -136,3 +136,20 @@ def test_a_phase_may_have_no_end_or_no_beginning():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_agreement_does_not_depend_on_the_scale(scale):
+    rng = np.random.default_rng(0)
+    twin = rng.normal(size=(3, 4)) * [[1.0], [2.0], [3.0]]
+    network = twin + np.array([[0.01], [0.2], [0.5]])
+    expected = relative_mse(network, twin)
+    np.testing.assert_allclose(relative_mse(scale * network, scale * twin), expected)
+    phase, plain = (linear_phase([0, 1, 2], c * network, c * twin) for c in (scale, 1.0))
+    np.testing.assert_allclose(phase.gap, plain.gap)
+    np.testing.assert_allclose(phase.end, plain.end)
+
+
+def test_a_twin_of_zeros_and_one_that_is_tiny():
+    network, twin = np.array([[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [0.0, 0.0], [1e-300, 0.0]])
+    np.testing.assert_array_equal(relative_mse(network, twin), [np.inf, 0.0, np.inf])

@@ -190,3 +190,10 @@ class Half:
 def test_what_is_wrong_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_whole_numbers_in_principal_coordinates():
+    """As whole numbers the directions, all below 1, would be zero."""
+    components = pc.fit(np.random.default_rng(0).normal(size=(9, 2)))
+    found = cr.principal([[1, 2], [3, 4]], components)
+    np.testing.assert_allclose(found, [[1.0, 2.0], [3.0, 4.0]] @ components.directions.T)

@@ -429,3 +429,11 @@ def test_groups_of_leaves_are_neighbours_and_no_larger_than_the_largest():
         totals = [sum(sizes[leaf] for leaf in group) for group in groups]
         assert max(totals) <= max(sizes)
         assert all(total + sizes[after[0]] > max(sizes) for total, after in zip(totals, groups[1:], strict=False))
+
+
+def test_the_spectrum_of_what_is_no_kernel_is_refused():
+    with pytest.raises(ValueError, match=r"kernel must be symmetric; its entries differ .* by up to 5"):
+        kernels.spectrum([[1.0, 5.0], [0.0, 1.0]])
+    with pytest.raises(ValueError, match="kernel must be of one example at least"):
+        kernels.spectrum(np.zeros((0, 0)))
+    np.testing.assert_allclose(kernels.spectrum(np.array([[2.0, 1.0], [1.000001, 2.0]], np.float32)), [3.0, 1.0], 1e-5)

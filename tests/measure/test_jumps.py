@@ -83,3 +83,9 @@ def test_random_walks_against_the_definition(seed):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_jumps_do_not_depend_on_the_scale(scale):
+    path, points = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])
+    assert jump_times([0, 1, 2, 3], scale * path, scale * points).tolist() == [2.0]

@@ -161,3 +161,19 @@ def test_unbalancedness_of_several_layers_is_the_largest():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.float16, np.int64])
+def test_linear_predictions_of_short_numbers_do_not_overflow(dtype):
+    W, C = np.array([[100, 100], [1, 1]], dtype), np.array([[100, 100]], dtype)
+    assert measure.critical.linear_predictions(W, 10 * C if dtype is np.float16 else C, (1, 2)).tolist() == [[0], [0]]
+
+
+def test_names_are_not_compared_with_numbers():
+    """No number equals a text, so that no example would ever be right."""
+    for score in (measure.critical.critical_pc, measure.critical.critical_frequency):
+        with pytest.raises(
+            ValueError, match="labels must be of the kind of predictions, int64, to equal them; got <U1"
+        ):
+            score([[0, 1], [0, 1]], ["0", "1"])
+        assert score([["a", "b"]], ["a", "bc"])[0] >= 0

@@ -285,3 +285,26 @@ def test_weights_that_are_not_finite_are_refused():
     for weights, coordinates, name in ((bad, good, "weights"), (good, bad, "coordinates")):
         with pytest.raises(ValueError, match=f"{name} must be finite"):
             critical.linear_predictions(weights, coordinates, [1])
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset", "dtype"),
+    [(1.0, 1e8, float), (1.0, 1e12, float), (1e200, 0.0, float), (1e-200, 0.0, float), (1.0, 1e4, np.float32),
+     (1e30, 0.0, np.float32), (1e-30, 0.0, np.float32), (1.0, 3.0, np.float16), (1.0, 1e8, np.longdouble),
+     (1.0, 1e8, ">f8")],
+)  # fmt: skip
+def test_neighbours_far_from_the_origin_and_at_every_scale(scale, offset, dtype):
+    X = (scale * np.random.default_rng(5).normal(size=(60, 3)) + offset).astype(dtype)
+    exact = (X.astype(float) - offset) / scale
+    found = near.neighbours(X, 3)
+    gaps = lambda index: np.sort(np.linalg.norm(exact[:, None] - exact[index], axis=2))  # noqa: E731
+    np.testing.assert_allclose(gaps(found), gaps(naive_neighbours(exact, 3)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e80, 1e200, 1e-85, 1e-200])
+@pytest.mark.parametrize("method", ["fisher", "bootstrap"])
+def test_correlations_do_not_depend_on_the_scale(scale, method):
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 10))
+    plain = order.constancy(a, a + b, method=method, resamples=20)
+    np.testing.assert_allclose(order.constancy(scale * a, scale * (a + b), method=method, resamples=20)[0], plain[0])

@@ -159,3 +159,19 @@ def test_modes_of_eigenvalue_zero_take_up_nothing(ridge):
     for name in ("kappa", "overfitting", "test", "training"):
         np.testing.assert_allclose(getattr(padded, name), getattr(bare, name), rtol=1e-13)
     np.testing.assert_array_equal(padded.learnt[:, [1, 3]], 0)
+
+
+def test_coefficients_whose_squares_do_not_fit_float64_are_refused():
+    """What was left of them was no number, which counted as nothing left to learn: an error of 0."""
+    with pytest.raises(ValueError, match="coefficients must be finite numbers of at least -1e"):
+        learning_curves.expected_errors(5, [1.0, 0.0], [1e200, 1.0])
+    assert learning_curves.expected_errors(5, [1.0, 0.0], [1e150, 1.0]).test > 0
+
+
+@pytest.mark.parametrize("gap", [1e-8, 1e-20, 1e-40, 1e-99])
+def test_as_many_rows_as_large_modes(gap):
+    """Of modes 1 and s with ridge s, κ² is about 2s: what the first misses must not drown in what it learns."""
+    with mpmath.workdps(300):
+        s = mpmath.mpf(gap)
+        exact = mpmath.findroot(lambda k: s / (s + k) + s / k - k / (1 + k), mpmath.sqrt(2 * s))
+    np.testing.assert_allclose(learning_curves.effective_ridge(1, [1.0, gap], gap), float(exact), rtol=1e-12)

@@ -334,3 +334,20 @@ def test_momentum_in_whole_fractions(momentum):
             velocity = Fraction(momentum) * velocity + step * left
             left -= velocity
         np.testing.assert_allclose(found[:, j], np.array(learnt)[steps], rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("t", [np.inf, 1e14])
+def test_rounding_of_a_kernel_that_lacks_rank_is_never_learnt(t, dtype):
+    """Noisy labels of 20 points in 5 dimensions: at the end least squares is known, whatever the kernel's precision."""
+    rng = np.random.default_rng(0)
+    X, X_other, y = rng.normal(size=(20, 5)), rng.normal(size=(4, 5)), rng.normal(size=20)
+    fit = np.linalg.lstsq(X, y)[0]
+    found = linearised.predict(t, (X @ X.T).astype(dtype), y, (X_other @ X.T).astype(dtype))
+    np.testing.assert_allclose(found.training, X @ fit, atol=1e-5)
+    np.testing.assert_allclose(found.other, X_other @ fit, atol=1e-5)
+
+
+def test_small_eigenvalues_that_float32_can_tell_are_learnt():
+    K = np.diag([1.0, 1e-6]).astype(np.float32)
+    np.testing.assert_allclose(linearised.predict(np.inf, K, [1.0, 1.0]), [1.0, 1.0], rtol=1e-6)

@@ -92,3 +92,15 @@ def test_what_cannot_be_used_is_refused(changed, message):
     good = {"steps": 1, "kernel": np.eye(2), "y": np.eye(2), "step_size": 0.1}
     with pytest.raises(ValueError, match=message):
         linearised_classes.descend(**good | changed)
+
+
+@pytest.mark.parametrize(
+    ("t", "dtype"), [(1e15, np.float64), (1e50, np.float64), (1e9, np.float32), (1e12, np.float32)]
+)
+def test_late_flow_of_one_example_is_the_closed_form(t, dtype):
+    """Of two classes logits differ by d, d + e^d − 1 = 2t, and sum to 0, even where 1 − p rounds to 0."""
+    d = np.log(2 * t)
+    for _ in range(50):
+        d -= (d + np.exp(d) - 1 - 2 * t) / (1 + np.exp(d))
+    found = linearised_classes.flow(t, np.ones((1, 1), dtype), [[1.0, 0.0]])
+    np.testing.assert_allclose(found, [[d / 2, -d / 2]], rtol=1e-4)

@@ -216,3 +216,20 @@ def test_the_printed_gram_is_singular_for_wide_layers():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_objective_is_infinite_at_every_first_layer_that_lacks_rank():
+    """Rounding leaves a singular value of 1e-17 where there should be none, whose logarithm is a number like others."""
+    for W1 in (
+        np.outer([1.0, 2.0, 3.0], [0.1, 0.7]),
+        np.outer(np.arange(1, 6) / 7, [0.3, 0.1, 0.2]),
+        np.zeros((2, 2)),
+    ):
+        assert objective(W1, np.ones((1, len(W1))), 1.0) == np.inf
+
+
+def test_the_objective_of_columns_of_any_length():
+    for scale in (1e-100, 1e-20, 1e20):
+        W1 = np.array([[1.0, 0.3 * scale], [0.5, scale], [0.0, scale]])
+        log_det = np.log(1.25 * 2.09 - 0.8**2) + 2 * np.log(scale)
+        np.testing.assert_allclose(objective(W1, np.zeros((1, 3)), 1.0), 1.25 + 2.09 * scale**2 - 2 * log_det)

@@ -198,6 +198,7 @@ def test_the_paired_relu_update_tends_to_descent_and_the_printed_one_does_not():
             lambda: theory.error_matrix(np.ones((2, 3)), np.eye(2), np.ones((2, 3))),
             r"sxx must be of shape \(3, 3\); got \(2, 2\)",
         ),
+        (lambda: theory.optimum([[1.0, 5.0], [0.0, 1.0]], np.ones((1, 2))), "sxx must be symmetric, as XXᵀ is; got"),
         (lambda: theory.optimum(np.eye(2), np.ones((2, 3))), r"sxx must be of shape \(3, 3\); got \(2, 2\)"),
         (lambda: theory.isometric_variances((3, 2)), "needs a hidden layer"),
         (lambda: theory.isometric_variances((3, 0, 2)), r"widths\[1\] must be a whole number of at least 1; got 0"),

@@ -138,3 +138,10 @@ def test_the_least_corner_is_attained(dimension):
 def test_constants_refuse_an_unknown_norm():
     with pytest.raises(ValueError, match="norm must be one of"):
         t.constants(2, "taxicab")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_the_sign_of_a_determinant_that_does_not_fit_float64_is_known(scale):
+    assert t.norm_bound(scale * np.eye(150), 0.1) == t.norm_bound(np.eye(150), 0.1)
+    with pytest.raises(ValueError, match=r"start must be of a negative determinant .*; got 1·exp\(-?1036.16\)"):
+        t.norm_bound(scale * np.eye(150), 0.1, determinant=-1)

@@ -20,6 +20,7 @@ from . import (
     data,
     explore,
     forecast,
+    interrupts,
     new_claim,
     reproduce,
     runs,
@@ -61,7 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a terminal's alphabet lacks is no reason to end
     try:
-        code = app(args=None if arguments is None else list(arguments), prog_name="lineament", standalone_mode=False)
+        with interrupts.kept():
+            code = app(
+                args=None if arguments is None else list(arguments), prog_name="lineament", standalone_mode=False
+            )
     except UsageError as error:
         print(f"lineament: {harmless(error.format_message())}", file=sys.stderr)  # type: ignore[attr-defined]
         return 2

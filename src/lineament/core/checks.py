@@ -32,12 +32,52 @@ def real_array(name: str, value: Any, ndim: int) -> jax.Array:
 
 def floating(name: str, value: Any) -> jax.Array:
     """Return `value` as a floating-point array of any shape; integers are converted, nothing else is."""
-    array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
+    array = value if isinstance(value, jax.Array) else taken(name, arguments.numeric(name, value), whole=False)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         if not jnp.issubdtype(array.dtype, jnp.integer):
             raise ValueError(f"{name} must be real numbers; got {array.dtype}")
         array = array.astype(jnp.zeros(()).dtype)
     return array
+
+
+def taken(name: str, array: np.ndarray, *, whole: bool) -> jax.Array:
+    """Return an array of real numbers as JAX's, where its numbers fit what JAX computes in at the moment.
+
+    With its 64-bit flag off JAX would cut whole numbers off at 32 bits, and turn what float32 cannot hold into infinity
+    or zero, without a word. Byte orders and precisions that it does not know become those that it does.
+
+    Args:
+        name: what the caller calls it.
+        array: as NumPy has it.
+        whole: whether integers stay whole.
+    """
+    if (array.dtype.kind == "f" and array.dtype.itemsize > 8) or (array.dtype.kind in "iu" and not whole):
+        array = array.astype(np.float64)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    kept = jax.dtypes.canonicalize_dtype(array.dtype)
+    if kept != array.dtype and array.size:
+        _refuse_unheld(name, array, kept)
+    return jnp.asarray(array)
+
+
+def _refuse_unheld(name: str, array: np.ndarray, kept: np.dtype) -> None:
+    """Refuse numbers that a shorter type does not hold; infinities and what is no number stay as they are."""
+    if array.dtype.kind == "f":
+        sizes = np.abs(array[np.isfinite(array)])
+        largest, smallest = float(sizes.max(initial=0.0)), float(np.finfo(kept).tiny)
+        fits = largest == 0 or smallest <= largest <= float(np.finfo(kept).max)
+        range_ = f"sizes from {smallest:.2g} to {float(np.finfo(kept).max):.2g}"
+    else:
+        bounds = np.iinfo(kept)
+        largest = max(int(array.max()), int(array.min()), key=abs)
+        fits = int(array.min()) >= bounds.min and int(array.max()) <= bounds.max
+        range_ = f"{bounds.min} to {bounds.max}"
+    if not fits:
+        raise ValueError(
+            f"{name} must fit {kept}, {range_}, while JAX's 64-bit flag is off; got {largest:.6g}. Rescale it, or call "
+            'jax.config.update("jax_enable_x64", True) first'
+        )
 
 
 def matrices(name: str, value: Any) -> jax.Array:

@@ -38,13 +38,25 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
+_DIGITS = r"[+\-\u2212]?(\d[\d.,]*|\.\d+)"
+_PERCENTAGE = re.compile(rf"{_DIGITS}\s?[%\u2030]")
+_MONEY = re.compile(rf"[+\-\u2212]?[$\u20ac\u00a3\u00a5\u20b9]\s?{_DIGITS}|{_DIGITS}\s?[$\u20ac\u00a3\u00a5\u20b9]")
+_GAPS_OR_MINUS = re.compile(
+    r"[+\-\u2212]?\d{1,3}([ '_\u00a0\u202f\u2019]\d{3})+(\.\d+)?|\u2212(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+)
 _COMPLEX = re.compile(r"\(?([+-]?[\d.]+([eE][+-]?\d+)?)?[+-]?[\d.]*([eE][+-]?\d+)?[ij]\)?")
+
+_DRESSED = {"percentage": _PERCENTAGE, "sum of money": _MONEY, "number with gaps or a typeset minus": _GAPS_OR_MINUS}
 
 REMEDIES = {
     "date": "Turn it into numbers",
     "complex number": "Turn it into numbers",
     "decimal comma": "Write numbers with a point",
+    "percentage": "Write plain numbers",
+    "sum of money": "Write plain numbers",
+    "number with gaps or a typeset minus": "Write plain numbers",
 }
+"""What is a number in the eyes of a reader, and would be a word to a program: how to make it one."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +183,7 @@ class Survey:
         return min(found for kind, found in self.odd.items() if kind not in NUMERIC)
 
     def _refuse_dates(self, source: str) -> None:
-        for kind in ("date", "complex number", "decimal comma"):
+        for kind in REMEDIES:
             if kind in self.odd and set(self.odd) <= {kind, "number"}:
                 row, value = self.odd[kind]
                 raise ValueError(
@@ -231,6 +243,9 @@ def _kind(text: str) -> str:
         return "date"
     if _DECIMAL_COMMA.fullmatch(stripped):
         return "decimal comma"
+    for kind, pattern in _DRESSED.items():
+        if pattern.fullmatch(stripped):
+            return kind
     if stripped[-1:] in "ij)" and any(c.isdigit() for c in stripped) and _COMPLEX.fullmatch(stripped):
         return "complex number"
     return "infinite value" if stripped.lower().lstrip("+-") in ("inf", "infinity") else "word"

@@ -32,9 +32,11 @@ def write(path: Path, content: str | bytes, *, settle: bool = True) -> Path:
                 os.fsync(part.fileno())
         os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private; an atlas is to be read by others
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk is told without a name
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
     return path
 

@@ -122,7 +122,7 @@ class Solution:
             self._kept[last] = found, seen
             horizon = last
         found, seen = self._kept[horizon]
-        return found, seen, self._filter(steps)(found.values)
+        return found, seen, found.sound(self._filter(steps)(found.values))
 
     def _filter(self, steps: Array) -> kernel_modes.Filter:
         n, eta, mu, rho = self.given.n, self.step_size, self.momentum, self.ridge

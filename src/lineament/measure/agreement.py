@@ -55,9 +55,10 @@ def relative_mse(network: ArrayLike, twin: ArrayLike, scale: float | None = None
         scale: What to divide by; the twin's mean square at that time by default.
     """
     f, g = _outputs(network, twin)
-    gap = _mean_square(f - g)
     if scale is not None:
-        return gap / arguments.number("scale", scale, above=0)
+        return _mean_square(f - g) / arguments.number("scale", scale, above=0)
+    f, g = _in_units(f, g, tuple(range(1, g.ndim)))
+    gap = _mean_square(f - g)
     twin_mse = _mean_square(g)
     return np.divide(gap, twin_mse, out=np.where(gap > 0, np.inf, 0.0), where=twin_mse > 0)
 
@@ -110,6 +111,8 @@ def linear_phase(
     f, g = _outputs(network, twin)
     s = arguments.rising("steps", steps, len(f))
     threshold = arguments.number("threshold", threshold, above=0)
+    if scale is None:
+        f, g = _in_units(f, g, None)
     fixed = _mean_square(g).max() if scale is None else arguments.number("scale", scale, above=0)
     if fixed == 0:
         raise ValueError("scale must be given where the twin's outputs are all zero; got none")
@@ -128,8 +131,17 @@ def _crossing(s: Floats, gap: Floats, level: float) -> float:
     return float(s[i - 1] + (s[i] - s[i - 1]) * (level - gap[i - 1]) / (gap[i] - gap[i - 1]))
 
 
+def _in_units(f: Floats, g: Floats, axes: tuple[int, ...] | None) -> tuple[Floats, Floats]:
+    """Both in units of the largest of g along some axes, so that no square of g overflows or vanishes."""
+    largest = np.max(np.abs(g), axis=axes, keepdims=True)
+    unit = np.where(largest > 0, largest, 1.0)
+    with np.errstate(over="ignore"):  # beside a tiny twin a network may be infinitely large
+        return f / unit, g / unit
+
+
 def _mean_square(values: Floats) -> Floats:
-    return np.mean(values**2, axis=tuple(range(1, values.ndim)))
+    with np.errstate(over="ignore"):
+        return np.mean(values**2, axis=tuple(range(1, values.ndim)))
 
 
 def _outputs(network: ArrayLike, twin: ArrayLike) -> tuple[Floats, Floats]:

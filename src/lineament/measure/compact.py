@@ -97,7 +97,7 @@ def tangent(map: Callable[[Any], Any], at: JaxLike) -> Compact:
         at: One example, (inputs,).
     """
     arguments.function("map", map)
-    x = jnp.asarray(at if isinstance(at, jax.Array) else arguments.numeric("at", at))
+    x = at if isinstance(at, jax.Array) else checks.taken("at", arguments.numeric("at", at), whole=True)
     if x.ndim != 1 or not x.size or not jnp.issubdtype(x.dtype, jnp.floating):
         raise ValueError(f"at must be one example, a vector of floating-point numbers; got {x.dtype} {x.shape}")
     value, pull = jax.vjp(lambda example: _applied(map, example[None])[0], x)
@@ -122,6 +122,7 @@ def principal(weights: ArrayLike, components: Directions) -> np.ndarray:
     """A matrix (outputs, inputs) in principal coordinates, (outputs, components): its columns are w_j."""
     _refuse_other_components(components)
     W = arguments.numeric("weights", weights)
+    W = W.astype(np.float64) if W.dtype.kind in "iu" else W  # in whole numbers directions would all be zero
     if W.ndim != 2 or W.shape[1] != components.directions.shape[1]:
         raise ValueError(f"weights must be (outputs, {components.directions.shape[1]}); got shape {W.shape}")
     return W @ components.directions.T.astype(W.dtype)

@@ -62,7 +62,7 @@ def linear_predictions(
     Returns:
         Predicted classes (P, n); ties go to the lower class.
     """
-    W, C = arguments.examples("weights", weights), arguments.examples("coordinates", coordinates)
+    W, C = (_wide(arguments.examples(*pair)) for pair in (("weights", weights), ("coordinates", coordinates)))
     for name, array in (("weights", W), ("coordinates", C)):
         if not np.isfinite(array).all():
             raise ValueError(f"{name} must be finite; got a value that is not")
@@ -81,6 +81,11 @@ def linear_predictions(
     return predicted
 
 
+def _wide(array: np.ndarray) -> np.ndarray:
+    """Whole numbers and halves as float64: products of theirs would overflow, the former without a word."""
+    return array.astype(np.float64) if array.dtype.kind in "iu" or array.dtype.itemsize < 4 else array
+
+
 def _right(
     predictions: ArrayLike, labels: ArrayLike, values: ArrayLike | None, name: str, first: int
 ) -> tuple[NDArray[np.bool_], Vector]:
@@ -89,4 +94,7 @@ def _right(
         raise ValueError(f"predictions must be (approximation, example); got shape {p.shape}")
     if y.shape != p.shape[1:]:
         raise ValueError(f"labels must be one for each of {p.shape[1]} examples; got shape {y.shape}")
+    words = {array.dtype.kind if array.dtype.kind in "US" else "numbers" for array in (p, y)}
+    if len(words) > 1:
+        raise ValueError(f"labels must be of the kind of predictions, {p.dtype}, to equal them; got {y.dtype}")
     return p == y, arguments.rising(name, np.arange(first, first + len(p)) if values is None else values, len(p))

@@ -26,7 +26,9 @@ def jump_times(times: ArrayLike, path: ArrayLike, points: ArrayLike) -> Array:
         raise ValueError(f"path must be of {len(clock)} rows, one for each time; got shape {seen.shape}")
     if len(rests) < 2 or rests.shape[1] != seen.shape[1]:
         raise ValueError(f"points must be at least two of {seen.shape[1]} coordinates; got shape {rests.shape}")
-    distance = np.linalg.norm(seen[:, None, :] - rests, axis=2)
+    # In units of the largest coordinate: the square of 1e-200 is zero.
+    unit = max(np.abs(seen).max(), np.abs(rests).max()) or 1.0
+    distance = np.linalg.norm((seen / unit)[:, None, :] - rests / unit, axis=2)
     nearer = distance[:, 1:] < distance[:, :-1]
     found, until = np.full(nearer.shape[1], np.inf), len(clock)
     for p in reversed(range(len(found))):

@@ -31,6 +31,7 @@ from ..core.precision import full_precision
 from .traced import Traced, traced
 
 Outputs = Literal["all", "diagonal", "mean"]
+SYMMETRIC = 1e-4  # how far a kernel may be from its transpose, relative to its largest entry: it may be of float32
 BATCH = 32  # examples differentiated at a time on a CPU, so that what they need stays in its cache
 
 
@@ -72,7 +73,9 @@ def empirical(
         raise ValueError(f"x and y must hold examples of one shape; got {x.shape[1:]} and {against.shape[1:]}")
     leaves = jax.tree.leaves(parameters)
     if not leaves or not all(eqx.is_array_like(leaf) and _is_floating(leaf) for leaf in leaves):
-        raise ValueError("parameters must hold floating-point arrays and nothing else, and at least one")
+        raise ValueError(
+            "parameters must hold floating-point arrays of JAX's types and nothing else, and at least one"
+        )
     if not tapped and not callable(model):
         raise ValueError(
             f"model must be a model or a function of parameters and examples; got {arguments.shown(model)}"
@@ -145,12 +148,16 @@ class _Mapped(eqx.Module):
 def spectrum(kernel: ArrayLike) -> NDArray[np.float64]:
     """Eigenvalues of a kernel of shape (n, n) or (n, n, k, k), in falling order."""
     K = arguments.numeric("kernel", kernel).astype(float)
+    if 0 in K.shape:
+        raise ValueError(f"kernel must be of one example at least; got shape {K.shape}")
     if K.ndim not in (2, 4) or K.shape[0] != K.shape[1] or (K.ndim == 4 and K.shape[2] != K.shape[3]):
         raise ValueError(f"kernel must have shape (n, n) or (n, n, k, k); got {K.shape}")
     if not np.isfinite(K).all():
         raise ValueError("kernel must be finite")
     if K.ndim == 4:
         K = K.transpose(0, 2, 1, 3).reshape(K.shape[0] * K.shape[2], -1)
+    if (off := np.abs(K - K.T).max()) > SYMMETRIC * np.abs(K).max():
+        raise ValueError(f"kernel must be symmetric; its entries differ from its transpose's by up to {off:.3g}")
     return np.linalg.eigvalsh(K)[::-1]
 
 
@@ -322,7 +329,10 @@ _Parts = _Layers | _Leaves | _Both
 
 
 def _is_floating(leaf: Any) -> bool:
-    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+    try:
+        return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+    except TypeError:  # of a type that JAX does not know, such as numbers of the other byte order
+        return False
 
 
 def _refuse_unfit(model: AbstractModel, parameters: Any) -> None:
@@ -465,7 +475,9 @@ def _on_cpu(x: jax.Array) -> bool:
 
 
 def _examples(name: str, value: ArrayLike, real: bool) -> jax.Array:
-    array = value if isinstance(value, jax.Array) else jnp.asarray(arguments.numeric(name, value))
+    array = (
+        value if isinstance(value, jax.Array) else checks.taken(name, arguments.numeric(name, value), whole=not real)
+    )
     if array.ndim == 0 or array.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one example along its first axis; got shape {array.shape}")
     if not real and jnp.issubdtype(array.dtype, jnp.integer):

@@ -18,6 +18,7 @@ SAMPLE = 2000
 WIDTHS = (6, 24)
 ROWS = 2048
 PAIRS = 512
+LARGEST_EXPONENT = 30  # of two: features that are larger, or smaller, than so are rescaled
 
 
 def neighbours(features: ArrayLike, k: int) -> NDArray[np.int64]:
@@ -32,12 +33,11 @@ def neighbours(features: ArrayLike, k: int) -> NDArray[np.int64]:
     X = arguments.numeric("features", features)
     if X.ndim < 2 or X.size == 0 or not np.issubdtype(X.dtype, np.floating) or not np.isfinite(X).all():
         raise ValueError(f"features must be finite floating-point numbers (n, …); got {X.dtype} of shape {X.shape}")
-    X = np.ascontiguousarray(X.reshape(len(X), -1))
+    X = _settled(X.reshape(len(X), -1))
     k = arguments.count("k", k, 1, len(X) - 1)
     n, q = X.shape
     if n <= SMALL or q <= 2 * FILTER:
         return _search(X, X, np.arange(n), k)[1]
-    X = X - X.mean(axis=0)
     Z = _filtered(X)
     # Bounds and distances are rounded in the precision of the features; the margin is wider than that.
     margin = 64 * np.finfo(X.dtype).eps * float(np.linalg.norm(Z, axis=1).max())
@@ -56,6 +56,19 @@ def neighbours(features: ArrayLike, k: int) -> NDArray[np.int64]:
             return nearest
     nearest[left] = _search(X, X[left], left, k)[1]
     return nearest
+
+
+def _settled(X: NDArray) -> NDArray:
+    """Features around their mean, contiguous, in a precision that sums of squares fit; distances stay in proportion.
+
+    Distances come from products, as differences of squares: these lose the digits of neighbours far from the origin, and
+    overflow or vanish at sizes of 1e200 or 1e-200. Powers of two change no digit.
+    """
+    exponent = int(np.frexp(np.abs(X).max())[1])
+    if abs(exponent) > LARGEST_EXPONENT:
+        X = np.ldexp(X.astype(np.float64) if X.dtype.itemsize < 8 else X, -exponent)
+    X = X.astype({2: np.float32, 4: np.float32}.get(X.dtype.itemsize, np.float64), copy=False)
+    return np.ascontiguousarray(X - X.mean(axis=0, dtype=np.float64).astype(X.dtype))
 
 
 def _filtered(X: NDArray) -> NDArray:

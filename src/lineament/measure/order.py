@@ -201,9 +201,16 @@ def _ranks(x: Vector) -> Vector:
 
 
 def _pearson(x: Vector, y: Vector) -> float:
-    x, y = x - x.mean(), y - y.mean()
+    x, y = _centred(x), _centred(y)
     with np.errstate(divide="ignore", invalid="ignore"):  # a resample may hold one value only: not a number
         return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1, 1))
+
+
+def _centred(x: Vector) -> Vector:
+    """Deviations from the mean in units of the largest, so that no square of them overflows or vanishes."""
+    x = x / np.abs(x).max() if x.any() else x
+    x = x - x.mean()
+    return x / np.abs(x).max() if x.any() else x
 
 
 def _fisher(r: float, variance: float, confidence: float) -> tuple[float, float]:

@@ -37,11 +37,21 @@ class Modes:
         values: (mode,) for eigenvectors; (mode, output) for Krylov spaces, one an output.
         basis: (row, mode) or (row, mode, output).
         weights: (mode, output).
+        noise: what rounding of the kernel makes of an eigenvalue that is zero, at most.
     """
 
     values: Array
     basis: Array
     weights: Array
+    noise: float = 0.0
+
+    def sound(self, learnt: Array) -> Array:
+        """Coefficients (*times, mode) without those that training has by then got out of rounding alone.
+
+        A residual along a direction that the kernel lacks is never learnt; rounding, small as it is, would learn it late.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where((self.values <= self.noise) & (learnt * self.noise >= 0.5), 0.0, learnt)
 
     def seen_from(self, rows: np.ndarray) -> Array:
         """Rows of a kernel against the same columns, in terms of the modes."""
@@ -74,7 +84,19 @@ def modes(kernel: np.ndarray, residual: Array, filtered: Filter | None = None) -
     values, basis = scipy.linalg.eigh(kernel.astype(np.float64), driver="evd", overwrite_a=True, check_finite=False)
     # What is below rounding is zero: nothing is learnt there, and eigenvalues just below zero would grow for ever.
     values = np.where(values > ROUNDING * len(kernel) * np.abs(values).max(), values, 0.0)
-    return Modes(values, basis, basis.T @ residual)
+    return Modes(values, basis, basis.T @ residual, _noise(values, kernel.dtype))
+
+
+def _noise(values: Array, dtype: np.dtype) -> float:
+    """How large an eigenvalue can be that is rounding: entries are off by half a unit in their last place each.
+
+    Together that is so much of the Frobenius norm, for kernels in float32 far above the rounding of their eigenvalues.
+    """
+    largest = values.max(initial=0.0)
+    if largest == 0:
+        return 0.0
+    entries = np.finfo(dtype).eps / 2 * float(np.linalg.norm(values / largest))
+    return largest * max(ROUNDING * len(values), entries)
 
 
 def top_value(kernel: np.ndarray) -> float:

@@ -42,7 +42,15 @@ def _slope(K: Any, y: Any, f0: Any, n: Any, rho: Any, c: Any) -> Any:
     import jax
 
     moved = (K @ c.reshape(-1, 1)).reshape(y.shape) if K.shape[0] != y.shape[0] else K @ c
-    return (jax.nn.softmax(f0 + moved, axis=1) - y + rho * c) / n
+    return (_excess(jax.nn.softmax(f0 + moved, axis=1), y) + rho * c) / n
+
+
+def _excess(p: Any, y: Any) -> Any:
+    """The difference p − y of shares that sum to 1, exact where p_j = 1 to rounding: from the shares of all others."""
+    import jax.numpy as jnp
+
+    others = 1 - jnp.eye(p.shape[1], dtype=p.dtype)
+    return p * (y.sum(axis=1, keepdims=True) - y) - y * (p @ others)
 
 
 @cache  # made at the first call: JAX is loaded no earlier, and compiled programs are kept

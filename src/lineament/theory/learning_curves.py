@@ -76,7 +76,7 @@ def expected_errors(
     """
     values = _eigenvalues(eigenvalues)
     rows, delta = _rows(n, ridge)
-    v = arguments.real("coefficients", coefficients)
+    v = arguments.real("coefficients", coefficients, least=-arguments.SQUARED, most=arguments.SQUARED)
     if v.ndim not in (1, 2) or v.shape[-1] != values.size:
         raise ValueError(
             f"coefficients must be of shape ({values.size},) or (outputs, {values.size}), one for each eigenvalue; got "
@@ -134,10 +134,13 @@ def _kappa(n: Array, values: Array, ridge: Array) -> Array:
     u = 0.5 * (low + high)
     for _ in range(ITERATIONS):
         kappa = np.exp(u)
-        share = values / (values + kappa[..., None])
-        excess = share.sum(-1) + ridge / kappa - n
+        share, missed = values / (values + kappa[..., None]), kappa[..., None] / (values + kappa[..., None])
+        # Modes that are nearly learnt count as whole ones less what they miss, which n may leave as it is.
+        whole = values > kappa[..., None]
+        parts = np.where(whole, -missed, share).sum(-1)
+        excess = (np.count_nonzero(whole, axis=-1) - n) + (parts + ridge / kappa)
         low, high = np.where(excess >= 0, u, low), np.where(excess <= 0, u, high)
-        slope = np.sum(share * (1 - share), axis=-1) + ridge / kappa
+        slope = np.sum(share * missed, axis=-1) + ridge / kappa
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             newton = u + excess / slope
         inside = (newton > low) & (newton < high)

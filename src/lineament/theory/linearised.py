@@ -102,7 +102,7 @@ def _outputs(given: Shapes, at: Array, ridge: float, filtered: Callable[[Array],
     n = given.n
     of_values = lambda values: filtered((values + ridge) / n)  # noqa: E731
     found = kernel_modes.modes(given.kernel, given.y, of_values if np.isfinite(at).all() else None)
-    learnt = of_values(found.values)
+    learnt = found.sound(of_values(found.values))
     with np.errstate(over="ignore", invalid="ignore"):
         training = given.folded(found.combine(found.basis, learnt * found.values), n)
         if given.cross is None:

@@ -59,7 +59,7 @@ def predict(
     if any(each is None for each in others) and any(each is not None for each in others):
         raise ValueError("ntk_cross, nngp_cross and nngp_other must be given together; got some of them")
     found = kernel_modes.modes(given.kernel, given.y)
-    learnt = spectral_filters.flow(times, (found.values + ridge) / n, n)
+    learnt = found.sound(spectral_filters.flow(times, (found.values + ridge) / n, n))
     if ntk_cross is None:
         seen, there, between = found.basis * found.values, S, S
     else:

@@ -62,11 +62,9 @@ class Minimum(NamedTuple):
 
 
 def objective(W1: ArrayLike, W2: ArrayLike, gamma: float) -> float:
-    """``‖W1‖² + ‖W2‖² − 2γ log det(W1ᵀW1)``; infinite where W1 has not full column rank."""
+    """``‖W1‖² + ‖W2‖² − 2γ log det(W1ᵀW1)``; infinite where W1 has not full column rank, to rounding."""
     (W1, W2), gamma = _layers(W1, W2), _gamma(gamma)
-    s = np.linalg.svd(W1, compute_uv=False) if W1.shape[0] >= W1.shape[1] else np.zeros(1)
-    log_det = 2 * np.sum(np.log(s)) if np.all(s > 0) else -np.inf
-    return float(np.sum(W1**2) + np.sum(W2**2) - 2 * gamma * log_det)
+    return float(np.sum(W1**2) + np.sum(W2**2) - 2 * gamma * _log_det_gram(W1))
 
 
 def kkt(W1: ArrayLike, W2: ArrayLike, X: ArrayLike, Y: ArrayLike, gamma: float) -> KKT:
@@ -159,6 +157,19 @@ def minimum(X: ArrayLike, Y: ArrayLike, gamma: float) -> Minimum:
         raise ValueError(f"Y must be in the range of X; got one that XWᵀ misses by {miss / np.linalg.norm(Y):.3g}")
     s = np.linalg.svd(W, compute_uv=False)
     return Minimum(best_gram(W, gamma), W, least_objective(s[: X.shape[1]], gamma, X.shape[1]))
+
+
+def _log_det_gram(W: Array) -> float:
+    """`log det(WᵀW)`, −∞ without full column rank: told from columns of length 1, so that none counts as rounding."""
+    largest = np.abs(W).max(axis=0)
+    if len(W) < W.shape[1] or not largest.all():
+        return -np.inf
+    columns = W / largest
+    length = np.linalg.norm(columns, axis=0)
+    s = np.linalg.svd(columns / length, compute_uv=False)
+    if s[-1] <= np.finfo(float).eps * max(W.shape) * s[0]:
+        return -np.inf
+    return 2 * float(np.sum(np.log(s)) + np.sum(np.log(length)) + np.sum(np.log(largest)))
 
 
 def _row_space(X: Array) -> Array:

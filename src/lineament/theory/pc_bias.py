@@ -14,6 +14,9 @@ from ..core import arguments
 from ..core.arguments import Array
 from .layers import product
 
+SYMMETRIC = 1e-4
+"""How far a matrix of moments may be from its transpose, relative to its largest entry: it may come from float32."""
+
 
 class Scales(NamedTuple):
     """One value, or matrix, per layer of A_l (left, outputs) and of B_l (right, inputs)."""
@@ -36,6 +39,8 @@ def optimum(sxx: ArrayLike, syx: ArrayLike) -> Array:
     """
     M = arguments.matrix("syx", syx)
     S = arguments.matrix("sxx", sxx, (M.shape[1], M.shape[1]))
+    if (off := np.abs(S - S.T).max()) > SYMMETRIC * np.abs(S).max():
+        raise ValueError(f"sxx must be symmetric, as XXᵀ is; got entries that differ by {off:.3g}")
     return M @ np.linalg.pinv(S, hermitian=True)
 
 

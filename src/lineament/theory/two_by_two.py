@@ -105,10 +105,11 @@ def norm_bound(start: ArrayLike, loss: ArrayLike, norm: Norm = "frobenius", dete
     W0 = arguments.matrix("start", arguments.square("start", start))
     if len(W0) < 2:
         raise ValueError(f"start must be of at least two rows; got shape {W0.shape}")
-    measured = float(np.linalg.det(W0))
-    if not measured * _sign(determinant) > 0:
+    sign, log = np.linalg.slogdet(W0)  # of 150 rows of size 1e-3 the determinant itself would underflow
+    if not sign * _sign(determinant) > 0:
         wanted = "positive" if determinant == 1 else "negative"
-        raise ValueError(f"start must be of a {wanted} determinant (Proposition 5); got {measured:.6g}")
+        measured = f"{sign * np.exp(log):.6g}" if abs(log) < 700 or sign == 0 else f"{sign:g}·exp({log:.6g})"
+        raise ValueError(f"start must be of a {wanted} determinant (Proposition 5); got {measured}")
     c, offset = constants(W0.shape[0], norm)
     return c / np.sqrt(_losses(loss)) + offset
 
