@@ -351,3 +351,14 @@ def test_rounding_of_a_kernel_that_lacks_rank_is_never_learnt(t, dtype):
 def test_small_eigenvalues_that_float32_can_tell_are_learnt():
     K = np.diag([1.0, 1e-6]).astype(np.float32)
     np.testing.assert_allclose(linearised.predict(np.inf, K, [1.0, 1.0]), [1.0, 1.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_with_a_negative_eigenvalue_is_no_kernel(dtype):
+    swap = np.array([[0.0, 1.0], [1.0, 0.0]], dtype)
+    with pytest.raises(ValueError, match=r"kernel must be positive semi-definite.*from -1 to 1"):
+        linearised.predict(1.0, swap, [1.0, 0.0])
+    x = np.linspace(-1.0, 1.0, 40, dtype=dtype)[:, None]
+    rounded = x @ x.T  # of rank one: rounding makes eigenvalues just below zero, which are none
+    assert np.linalg.eigvalsh(rounded.astype(np.float64))[0] < 0
+    np.testing.assert_allclose(linearised.predict(np.inf, rounded, x[:, 0]), x[:, 0], atol=1e-5)

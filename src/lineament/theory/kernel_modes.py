@@ -82,9 +82,19 @@ def modes(kernel: np.ndarray, residual: Array, filtered: Filter | None = None) -
         if found is not None:
             return found
     values, basis = scipy.linalg.eigh(kernel.astype(np.float64), driver="evd", overwrite_a=True, check_finite=False)
+    _refuse_indefinite(values, kernel.dtype)
     # What is below rounding is zero: nothing is learnt there, and eigenvalues just below zero would grow for ever.
     values = np.where(values > ROUNDING * len(kernel) * np.abs(values).max(), values, 0.0)
     return Modes(values, basis, basis.T @ residual, _noise(values, kernel.dtype))
+
+
+def _refuse_indefinite(values: Array, dtype: np.dtype) -> None:
+    """Refuse eigenvalues, in rising order, that go below zero by far more than rounding: no kernel has them."""
+    if len(values) and values[0] < -(np.finfo(dtype).eps ** 0.5) * np.abs(values).max():
+        raise ValueError(
+            "kernel must be positive semi-definite, as any kernel is; its eigenvalues go from "
+            f"{values[0]:.3g} to {values[-1]:.3g}"
+        )
 
 
 def _noise(values: Array, dtype: np.dtype) -> float:
