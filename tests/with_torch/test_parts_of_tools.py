@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
+from lineament.core import arguments  # noqa: E402
 from lineament.torch import (  # noqa: E402
     Factored,
     Recorder,
@@ -33,7 +34,9 @@ from lineament.torch import (  # noqa: E402
 )
 from lineament.torch.budget import Choice  # noqa: E402
 from lineament.torch.expand import _own_variance  # noqa: E402
+from lineament.torch.jacobian import Backwards, Jacobian  # noqa: E402
 from lineament.torch.layers import sites  # noqa: E402
+from lineament.torch.probing import undisturbed  # noqa: E402
 from lineament.torch.spectra import energy_curve  # noqa: E402
 from lineament.torch.truncate import Truncation, _bound, _budget  # noqa: E402
 
@@ -779,3 +782,69 @@ def test_hidden_units_beyond_the_rank_of_a_group_carry_nothing():
         assert first[group, 0].abs().max() > 0.1
         assert not first[group, 1:].any()
         assert not last[group, :, 1:].any()
+
+
+@pytest.mark.parametrize(
+    ("make", "gates"),
+    [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1), (lambda *a, **k: nn.RNN(*a, bias=False, **k), 1)],
+)
+def test_a_recurrent_layer_has_places_for_all_gates_at_all_steps(make, gates):
+    layer = make(3, 4, num_layers=2, batch_first=True)
+    names = {id(parameter): name for name, parameter in layer.named_parameters()}
+    with taps.Places(names) as places:
+        layer(torch.ones(2, 5, 3))
+    assert places.sizes == [2 * 5 * gates * 4] * 2, "one for each matrix of recurrent weights"
+
+
+def test_a_frozen_normalisation_is_no_place():
+    model, x = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3).requires_grad_(False)).eval(), torch.ones(4, 3)
+    names = {id(parameter): name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    with taps.Taps(names, 4, copies=False) as noted:
+        model(x)
+    assert len(noted.found) == 1
+
+
+def test_the_last_pass_backwards_gives_up_every_place():
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), torch.ones(5, 3)
+    jacobian = Jacobian(model)
+    kept, out, _ = jacobian._forward((x,))
+    backwards = Backwards(out, kept, free=True)
+    assert len(backwards.derivatives()) == 4
+    assert all(tap.z is out for tap in backwards.taps), "nothing in between is held"
+    noted, again, _ = jacobian._forward((x,))
+    held = Backwards(again, noted, free=False)
+    held.derivatives()
+    assert any(tap.z is not again for tap in held.taps)
+
+
+def test_a_width_is_refused_where_a_factor_would_not_fit_in_memory():
+    wide = 2**20
+    hidden = arguments.MOST_NUMBERS // (2 * wide) + 1
+    assert 2 * hidden * hidden < arguments.MOST_NUMBERS, "it is the layer that is wide"
+    with pytest.raises(ValueError, match=r"depth and width must lead to arrays of at most"):
+        expand(nn.Linear(wide, 1, bias=False), 2, width=hidden)
+
+
+def test_weights_that_are_computed_are_named_in_packed_layers():
+    layer = torch.nn.utils.parametrizations.weight_norm(nn.LSTM(3, 4), "weight_hh_l0")
+    rows = list(expand(layer, 2).report)
+    assert rows
+    assert all(row.note.startswith("parametrised") for row in rows)
+
+
+class Telling(nn.Linear):
+    """A layer that does something when its mode changes."""
+
+    told = ()
+
+    def train(self, mode=True):
+        self.told = (*self.told, mode)
+        return super().train(mode)
+
+
+def test_modules_are_told_when_they_go_back_to_training():
+    model = Telling(2, 2)
+    with undisturbed(model):
+        assert model.told[-1] is False
+    assert model.told[-1] is True
+    assert model.training

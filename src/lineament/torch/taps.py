@@ -93,7 +93,8 @@ class Places(TorchFunctionMode):
         if isinstance(out, Tensor):
             return [out.numel()] if any(id(value) in self.names for value in given) else []
         # Recurrent layers give outputs first, and have gates at all steps for each matrix of recurrent weights.
-        weights = next((value for value in given if isinstance(value, (list, tuple)) and len(value) > 1), ())
+        lists = (value for value in given if isinstance(value, (list, tuple)))  # an LSTM's two states are one too
+        weights = next((value for value in lists if any(id(W) in self.names for W in value)), ())
         steps = out[0].numel() // out[0].shape[-1]
         return [steps * W.shape[0] for W in weights[1::2] if W.ndim == 2 and id(W) in self.names]
 
