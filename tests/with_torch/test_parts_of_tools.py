@@ -33,9 +33,11 @@ from lineament.torch import (  # noqa: E402
     transformers,
 )
 from lineament.torch.budget import Choice  # noqa: E402
+from lineament.torch.derivatives import Outer  # noqa: E402
 from lineament.torch.expand import _own_variance  # noqa: E402
 from lineament.torch.jacobian import Backwards, Jacobian  # noqa: E402
-from lineament.torch.layers import sites  # noqa: E402
+from lineament.torch.kernel import _joined  # noqa: E402
+from lineament.torch.layers import sites, walked  # noqa: E402
 from lineament.torch.probing import undisturbed  # noqa: E402
 from lineament.torch.spectra import energy_curve  # noqa: E402
 from lineament.torch.truncate import Truncation, _bound, _budget  # noqa: E402
@@ -848,3 +850,20 @@ def test_modules_are_told_when_they_go_back_to_training():
         assert model.told[-1] is False
     assert model.told[-1] is True
     assert model.training
+
+
+def test_a_module_that_is_used_twice_is_met_once():
+    shared = nn.Linear(2, 2)
+    model = nn.Sequential(shared, nn.Sequential(shared, nn.Tanh()))
+    assert walked(model) == list(model.named_modules())
+    assert [path for path, _ in walked(model)] == ["", "0", "1", "1.1"]
+
+
+def test_blocks_are_joined_in_the_form_they_have():
+    block = lambda n: {"weight": Outer(torch.ones(n, 1, 3), torch.ones(n, 2, 1, 1, 4), lambda x: x[:, None], 3)}  # noqa: E731
+    whole = _joined([block(2), block(3)], [2, 3])["weight"]
+    assert isinstance(whole, Outer), "not written out"
+    assert (len(whole.x), len(whole.d)) == (5, 5)
+    missing = _joined([block(2), {}], [2, 3])["weight"]
+    assert missing.dense().shape == (5, 2, 12)
+    assert not missing.dense()[2:].any()

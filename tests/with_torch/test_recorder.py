@@ -472,8 +472,9 @@ def test_overhead_is_measured(monkeypatch):
     assert recorder.overhead == pytest.approx(0.2)
 
 
-def test_lightning_is_needed_only_for_its_callback(monkeypatch):
-    monkeypatch.setitem(sys.modules, "lightning.pytorch", None)
+@pytest.mark.parametrize("missing", ["lightning", "lightning.pytorch"])
+def test_lightning_is_needed_only_for_its_callback(missing, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.setitem(sys.modules, "pytorch_lightning", None)
     recorder = Recorder(torch.randn(4, 3))
     with pytest.raises(ImportError, match="pip install lightning"):
