@@ -383,3 +383,10 @@ def test_many_pairs_are_read_off_a_grid_and_not_integrated_one_by_one(monkeypatc
     integrated.clear()
     grid_dual(NAMED["sigmoid"], np.ones(5), np.ones(19), theta[:5, :19])  # one pair less: a grid would not pay
     assert integrated == [95]
+
+
+def test_quadrature_takes_its_order_from_the_larger_deviation_whichever_it_is():
+    one, other = quadrature(NAMED["tanh"], 0.5, 40.0, 1.1), quadrature(NAMED["tanh"], 40.0, 0.5, 1.1)
+    np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
+    np.testing.assert_allclose(one.slope, other.slope, rtol=1e-12)
+    np.testing.assert_allclose(one.value, quadrature(NAMED["tanh"], [0.5, 9.0], [40.0, 90.0], 1.1).value[0], rtol=1e-9)

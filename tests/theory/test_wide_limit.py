@@ -76,3 +76,21 @@ def test_scales_of_a_large_map_of_rank_one():
     W = 1e12 * np.outer(u, v)
     for root, square in zip(wide_limit.scales(W), (W @ W.T, W.T @ W), strict=True):
         np.testing.assert_allclose(root @ root, np.eye(5) + square, rtol=0, atol=1e-13 * np.abs(square).max())
+
+
+def test_descent_is_refused_once_a_single_entry_is_not_finite():
+    d, target, step = np.array([100.0, 1e-3]), np.diag([1.0, 0.5]), 1.0
+    A, B, W, steps = np.eye(2), np.eye(2), np.zeros((2, 2)), 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        while np.isfinite(W).all():
+            Er = (W - target) * d
+            A, B, W = (
+                A - step * (Er @ W.T + W @ Er.T) + step**2 * Er @ B @ Er.T,
+                B - step * (W.T @ Er + Er.T @ W) + step**2 * Er.T @ A @ Er,
+                W - step * (Er @ B + A @ Er) + step**2 * Er @ W.T @ Er,
+            )
+            steps += 1
+    assert np.isfinite(W).any(), "the other direction is still finite"
+    assert len(wide_limit.descent(d, target, step, steps - 1).W) == steps
+    with pytest.raises(ValueError, match="step_size must be so small that descent stays finite"):
+        wide_limit.descent(d, target, step, steps)

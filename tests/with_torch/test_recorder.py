@@ -472,10 +472,26 @@ def test_overhead_is_measured(monkeypatch):
     assert recorder.overhead == pytest.approx(0.2)
 
 
+class Without:
+    """Finds no module of some names, as where they are not installed."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 @pytest.mark.parametrize("missing", ["lightning", "lightning.pytorch"])
 def test_lightning_is_needed_only_for_its_callback(missing, monkeypatch):
-    monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.setitem(sys.modules, "pytorch_lightning", None)
+    for name in [name for name in sys.modules if name.split(".")[0] in ("lightning", "pytorch_lightning")]:
+        monkeypatch.delitem(sys.modules, name)
+    if missing != "lightning":
+        package = types.ModuleType("lightning")
+        package.__path__ = []
+        monkeypatch.setitem(sys.modules, "lightning", package)
+    monkeypatch.setattr(sys, "meta_path", [Without(missing, "pytorch_lightning"), *sys.meta_path])
     recorder = Recorder(torch.randn(4, 3))
     with pytest.raises(ImportError, match="pip install lightning"):
         recorder.lightning_callback()
