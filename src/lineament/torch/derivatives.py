@@ -226,9 +226,8 @@ def by_convolution(
 
         Each channel alone would be a product of very small matrices.
         """
-        a = (
-            patches(padded(x)).movedim(1, -1).flatten(axes + 1, -2).flatten(1, axes)
-        )  # (examples, positions, in, channels)
+        # (examples, positions, in, channels)
+        a = patches(padded(x)).movedim(1, -1).flatten(axes + 1, -2).flatten(1, axes)
         d = d.flatten(3).transpose(2, 3).contiguous()
         J = d[:, :, 0, None] * a[:, None, 0]
         for t in range(1, d.shape[2]):
