@@ -152,6 +152,16 @@ def test_figure_10_is_judged_by_the_measure_that_favours_it(monkeypatch):
     cases["n > q"] = times((30.0, 3.0), (3.0, 2.0))
     assert verdict() is Verdict.CORRECTED, "either measure refutes it"
     assert verdict("digits") is Verdict.UNDECIDED, "but what digits do not show was not reported of digits"
+    cases["n > q"] = times((30.0, 3.0), (3.0, 1.0))
+    for few, expected in [
+        ((1.4, 1.0), Verdict.HOLDS),  # of few images the paper does not say "much"
+        ((1.2, 1.2), Verdict.UNDECIDED),  # slower, but not by what whitening takes away
+        ((1.05, 1.0), Verdict.UNDECIDED),
+        ((1.4, 1.6), Verdict.DIFFERS),
+        ((0.7, 1.0), Verdict.DIFFERS),
+    ]:
+        cases["n ≤ q"] = times(few, few)
+        assert verdict() is expected, few
 
 
 @pytest.mark.parametrize(

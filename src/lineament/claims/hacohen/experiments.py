@@ -101,7 +101,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="15 s",
-        full="4 min on an H200 (estimate)",
+        full="5 min on an H200",
     ),
     Claim(
         "hacohen-f4",
@@ -348,7 +348,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="4 min on an H200 (estimate)",
+        full="9 min on an H200",
     ),
     Claim(
         "hacohen-f9",
@@ -380,7 +380,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="11 min on an H200 (estimate)",
+        full="15 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f10",
@@ -408,7 +408,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="9 s",
-        full="7 min on an H200 (estimate)",
+        full="9 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f11",
@@ -502,7 +502,7 @@ EXPERIMENTS = (
         },
         kind="experiment",
         quick="6 s",
-        full="3 min on an H200 (estimate)",
+        full="15 min on an H200 (estimate)",
     ),
     Claim(
         "hacohen-f14",

@@ -391,7 +391,7 @@ CLAIMS = (
         },
         kind="experiment",
         quick="15 s",
-        full="4 min on an H200",
+        full="18 min on an H200",
     ),
     Claim(
         "hu-more",
