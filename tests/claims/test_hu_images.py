@@ -45,12 +45,19 @@ def test_prepared_images_have_the_norm_that_is_stated(how):
         np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
 
 
+def course(twin: np.ndarray, network: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> images.OnImages:
+    """A fully connected network beside its twin, recorded at every step."""
+    steps = np.arange(len(twin))
+    end = images.linear_phase(steps, images.losses(twin, labels, inputs).linear)
+    return images.OnImages(steps, twin, {"fully connected": network}, inputs, labels, end, {"fully connected": 1.0})
+
+
 def test_the_linear_phase_and_the_progress_off_the_span_are_read_off_the_outputs():
     inputs, labels = np.eye(4)[:, :2], np.ones(4)  # V_lin holds the first two of four test images
     grow = np.array([0.0, 0.2, 0.6, 1.0])
     twin = grow[:, None] * [1, 1, 0, 0]
     late = np.array([0.0, 0.0, 0.0, 0.5])
-    run = images.OnImages(np.arange(4), twin, {"fully connected": twin + late[:, None] * [0, 0, 1, 1]}, inputs, labels)
+    run = course(twin, twin + late[:, None] * [0, 0, 1, 1], inputs, labels)
     assert run.steps[run.early].tolist() == [1, 2]  # (1 − 0.6)² of the loss is left, over half of it gone at step 2
     assert run.early_gap("fully connected") == 0
     assert run.loss_gap("fully connected") == pytest.approx(0, abs=1e-12)
@@ -70,12 +77,24 @@ def test_both_kinds_of_network_begin_at_zero_and_train_alike_in_parts():
         assert np.all(run.networks[name][0] == 0)
         assert np.abs(run.networks[name][-1]).max() > 1e-3
     np.testing.assert_allclose(run.networks["convolutional"], whole.networks["convolutional"], atol=1e-6)
+    assert run.limit["convolutional"] == whole.limit["convolutional"] != run.limit["fully connected"]
+
+
+def test_a_run_of_the_beginning_alone_has_the_linear_phase_of_the_whole_course():
+    few = data.natural_gaussian(12, 8, size=6)
+    training = images.Training(train=12, test=8, width=8, channels=4, steps=60, rate=0.1)
+    whole, begun, short = (
+        images.follow(few, "per image", training._replace(steps=steps, course=course), jax.random.key(1), ())
+        for steps, course in ((60, 0), (5, 60), (5, 0))
+    )
+    assert begun.end == whole.end != short.end
+    assert begun.steps[-1] == 5
 
 
 def test_pace_is_how_far_the_first_step_goes_along_the_twins():
     twin = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 3.0]])
     across = np.array([[0.0, 0.0], [2.0, -1.0], [0.0, 0.0]])
-    run = images.OnImages(np.arange(3), twin, {"fully connected": 1.2 * twin + across}, np.eye(2)[:, :1], np.ones(2))
+    run = course(twin, 1.2 * twin + across, np.eye(2)[:, :1], np.ones(2))
     assert run.pace("fully connected") == pytest.approx(1.2)
 
 
@@ -83,7 +102,7 @@ def test_progress_off_the_span_has_an_error_over_test_images():
     inputs, labels = np.eye(4)[:, :2], np.ones(4)  # V_lin holds the first two of four test images
     twin = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]])
     network = twin + np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])  # the third is learnt, the fourth is not
-    run = images.OnImages(np.arange(2), twin, {"fully connected": network}, inputs, labels)
+    run = course(twin, network, inputs, labels)
     assert run.progress("fully connected")[1] == pytest.approx(0.5)
     gained = np.array([0.0, 0.0, 1.0, 0.0])
     assert run.progress_error("fully connected") == pytest.approx(gained.std(ddof=1) / 2 / 0.5)
@@ -105,8 +124,7 @@ def beside_its_twin(early: float, late: float) -> images.OnImages:
     grow = np.array([0.0, 0.2, 0.6, 1.0])
     apart = np.sqrt([0.0, early, early, late]) * grow
     twin = grow[:, None] * [1.0, 1.0, 0.0, 0.0]
-    networks: dict[images.Name, np.ndarray] = {"fully connected": twin + apart[:, None] * [0.0, 0.0, 1.0, 1.0]}
-    return images.OnImages(np.arange(4), twin, networks, inputs, labels)
+    return course(twin, twin + apart[:, None] * [0.0, 0.0, 1.0, 1.0], inputs, labels)
 
 
 @pytest.mark.parametrize(

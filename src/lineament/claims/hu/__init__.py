@@ -391,7 +391,7 @@ CLAIMS = (
         },
         kind="experiment",
         quick="15 s",
-        full="18 min on an H200",
+        full="14 min on an H200 (estimate)",
     ),
     Claim(
         "hu-more",

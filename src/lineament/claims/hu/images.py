@@ -10,9 +10,11 @@ import numpy as np
 from ... import data, measure, models, problems, starts, train
 from ...core.precision import products
 from ...theory import kernels, twin
+from . import limit_of_width
 
 HIDDEN = 4
 EARLY = 0.5  # the linear phase is judged up to where the twin has made this share of its progress on V_lin
+PACED = 60  # test images on which paces are compared: of convolutions the limit takes twenty seconds for so many
 Name = Literal["fully connected", "convolutional"]
 Preparation = Literal["per image", "centred", "raw"]
 PREPARED: dict[Preparation, str] = {
@@ -33,6 +35,7 @@ class Training(NamedTuple):
         steps: How many.
         rate: η times the rate of the top principal component, ηκs₁²/(nd).
         part: The convolutional network sees so many examples at a time, to bound memory; the gradient is that of all.
+        course: The steps over which the twin's progress counts; those that are trained, if not given.
     """
 
     train: int
@@ -42,28 +45,31 @@ class Training(NamedTuple):
     steps: int
     rate: float
     part: int = 10_000
+    course: int = 0
 
 
 class OnImages(NamedTuple):
-    """Steps, outputs on the test examples (step, example) of the twin and of the networks, and what they are about."""
+    """Steps, outputs on the test examples (step, example) of the twin and of the networks, and what they are about.
+
+    `end` is the last step of the linear phase, and `limit` has the paces of networks in the limit of width.
+    """
 
     steps: np.ndarray
     twin: np.ndarray
     networks: dict[Name, np.ndarray]
     inputs: np.ndarray
     labels: np.ndarray
+    end: int
+    limit: dict[Name, float]
 
     def parts(self, outputs: np.ndarray) -> measure.agreement.Split:
         """Half the mean squared test residual on V_lin, the span of the inputs, and on its complement."""
-        split = measure.agreement.split_mse(outputs - self.labels, self.inputs)
-        return measure.agreement.Split(split.linear / 2, split.rest / 2)
+        return losses(outputs, self.labels, self.inputs)
 
     @property
     def early(self) -> np.ndarray:
-        """Steps after the start until the twin has made half of its progress on V_lin."""
-        loss = self.parts(self.twin).linear
-        progress = (loss[0] - loss) / (loss[0] - loss.min())
-        return (self.steps > 0) & (self.steps <= self.steps[np.argmax(progress >= EARLY)])
+        """Which records are after the start and in the linear phase."""
+        return (self.steps > 0) & (self.steps <= self.end)
 
     def apart(self, name: Name) -> np.ndarray:
         """E(f − f^lin)²/E(f^lin)² on the test examples (Fig. 3c)."""
@@ -95,13 +101,30 @@ class OnImages(NamedTuple):
         return float(gained.std(ddof=1) / np.sqrt(len(gained)) / np.mean(residual[0] ** 2))
 
     def pace(self, name: Name) -> float:
-        """How far the network moves along the twin's first step, over the twin: 1 at infinite width.
+        """How far the network moves along the twin's first step, over the twin: 1 for wide networks and many dimensions.
 
-        A first step moves outputs by the tangent kernel of the start, so that this says how far the kernel of a network
-        of finite width is from its limit.
+        A first step moves outputs by the tangent kernel of the start, which is not the twin's where images have few
+        directions, and strays from its own limit at finite width.
         """
-        first, model = self.networks[name][1] - self.networks[name][0], self.twin[1] - self.twin[0]
+        network, model = (outputs[:2, :PACED] for outputs in (self.networks[name], self.twin))
+        first, model = network[1] - network[0], model[1] - model[0]
         return float(first @ model / (model @ model))
+
+    def stray(self, name: Name) -> float:
+        """By how much the network's pace is off that in the limit of width."""
+        return self.pace(name) / self.limit[name] - 1
+
+
+def losses(outputs: np.ndarray, labels: np.ndarray, inputs: np.ndarray) -> measure.agreement.Split:
+    """Half the mean squared residual of outputs (step, example) on the span of the inputs, and on its complement."""
+    split = measure.agreement.split_mse(outputs - labels, inputs)
+    return measure.agreement.Split(split.linear / 2, split.rest / 2)
+
+
+def linear_phase(steps: np.ndarray, loss: np.ndarray) -> int:
+    """The last step of the linear phase: the first at which the twin has made half of its progress on V_lin."""
+    progress = (loss[0] - loss) / (loss[0] - loss.min())
+    return int(steps[np.argmax(progress >= EARLY)])
 
 
 class InParts(problems.LpRegression):
@@ -162,7 +185,8 @@ def follow(
     top = np.linalg.norm(X, 2) ** 2 / X.size
     step_size = float(training.rate / (coefficient * top))
     linear = twin.Twin(X, y, twin.FeatureMap(np.sqrt(coefficient)), step_size=step_size)
-    at = np.unique(np.r_[0, np.geomspace(1, training.steps, 40).astype(int)])
+    at, course = (np.unique(np.r_[0, np.geomspace(1, steps, 40).astype(int)])
+                  for steps in (training.steps, training.course or training.steps))  # fmt: skip
     inputs, outside, outputs = (jnp.asarray(rows, jnp.float32) for rows in (X, tests, y[:, None]))
     record = train.Record("tests", lambda model, problem, p: _in_parts(model.end_to_end(p), outside), ("example",))
     networks = {}
@@ -175,7 +199,12 @@ def follow(
                 model, problem, start, step_size=step_size, steps=training.steps, at=at, record=(record,)
             )
         networks[name] = run["tests"].values.astype(np.float64)
-    return OnImages(at, linear.predict(at, tests), networks, tests, labels)
+    end = linear_phase(course, losses(linear.predict(course, tests), labels, tests).linear)
+    few = tests[:PACED]
+    limit: dict[Name, float] = {
+        name: limit_of_width.pace(name, images.shape, HIDDEN, X, y, few, coefficient) for name in names
+    }
+    return OnImages(at, linear.predict(at, tests), networks, tests, labels, end, limit)
 
 
 def _in_parts(function: Any, X: jax.Array) -> jax.Array:
