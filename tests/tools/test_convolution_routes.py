@@ -6,11 +6,12 @@ import pytest
 from benchmarks.convolutions import ROUTES, every_way, layers
 
 
+@pytest.mark.parametrize("width", [4, 5])
 @pytest.mark.parametrize("side", [2, 3])
 @pytest.mark.parametrize("route", [route for route in ROUTES if route != "library"])
-def test_routes_agree_in_every_direction(side, route):
+def test_routes_agree_in_every_direction(width, side, route):
     keys = jax.random.split(jax.random.key(side), 3)
-    shapes = (2, 3, 4, 4, 5), (2, side, side, 5, 6), (2, 3, 4, 4, 6)
+    shapes = (2, 3, 4, width, 5), (2, side, side, 5, 6), (2, 3, 4, width, 6)
     given = [jax.random.normal(key, shape) for key, shape in zip(keys, shapes, strict=True)]
     library, other = (every_way(*ROUTES[name], "float32") for name in ("library", route))
     for direction, expected in library.items():
