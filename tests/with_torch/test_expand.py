@@ -186,6 +186,58 @@ def test_mode_gradients_hooks_and_the_random_state_are_kept():
     assert seen == ["Factored", "Linear"]
 
 
+HOOKED = ("register_hook", "register_post_accumulate_grad_hook")
+
+
+@pytest.mark.parametrize("register", HOOKED)
+def test_a_layer_whose_weight_has_a_gradient_hook_is_left_alone_with_its_hook(register):
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3), nn.MultiheadAttention(4, 2))
+    seen = []
+    getattr(model[0].weight, register)(lambda found: seen.append(tuple(found.shape)))
+    getattr(model[2].in_proj_weight, register)(lambda found: seen.append(tuple(found.shape)))
+    net, report = expand(model, 2)
+    assert [row.layer for row in report.done] == ["1", "2.out_proj"]
+    assert all("a hook acts on the gradient of its weight" in report[name].note for name in ("0", "2.in_proj_weight"))
+    net[1](net[0](torch.ones(2, 3))).sum().backward()
+    assert seen == [(3, 3)]
+    small, truncation = truncate(model, ranks=1)
+    assert [row.layer for row in truncation.layers.done] == ["1", "2.out_proj"]
+    small[1](small[0](torch.ones(2, 3))).sum().backward()
+    assert seen == [(3, 3)] * 2
+
+
+def test_hooks_of_what_stays_a_parameter_are_kept_and_those_of_methods_move_to_the_copy():
+    class Clipped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.calls = nn.Linear(2, 2), 0
+            self.inner.bias.register_hook(self.clip)
+
+        def clip(self, gradient):
+            self.calls += 1
+            return gradient.clamp(-1, 1)
+
+    model = Clipped()
+    net, report = expand(model, 2)
+    assert report["inner"].done
+    (10 * net.inner(torch.ones(1, 2))).sum().backward()
+    assert torch.equal(net.inner.bias.grad, torch.ones(2))
+    assert (model.calls, net.calls) == (0, 1)
+    net.inner.bias.requires_grad_(False)
+    assert collapse(net).inner.bias._backward_hooks
+
+
+def test_collapsing_names_the_factors_whose_hooks_it_cannot_keep():
+    net, _ = expand(nn.Sequential(nn.Linear(3, 3), nn.MultiheadAttention(4, 2)), 2)
+    net[0][1].weight.register_hook(lambda gradient: gradient)
+    with pytest.warns(UserWarning, match="hooks on the gradients of the factors of '0' are left out"):
+        collapse(net)
+    net, _ = expand(nn.Sequential(nn.MultiheadAttention(4, 2)), 2, layers=["0.in_proj_weight"])
+    net[0].parametrizations.in_proj_weight.original1.register_post_accumulate_grad_hook(lambda parameter: None)
+    with pytest.warns(UserWarning, match="of the factors of '0.in_proj_weight' are left out"):
+        collapse(net)
+
+
 def test_compiled_and_exported():
     model = nn.Sequential(nn.Conv2d(1, 3, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4)).eval()
     x = torch.randn(2, 1, 7, 7)

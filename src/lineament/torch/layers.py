@@ -99,7 +99,8 @@ def copied(model: nn.Module) -> nn.Module:
     """A deep copy.
 
     Weights that hooks compute (as `torch.nn.utils.weight_norm` does) have a history that cannot be copied; the hooks
-    will compute them anew.
+    will compute them anew. Hooks on the gradients of parameters are copied as those of modules are, which PyTorch leaves
+    out.
     """
     computed = [
         value
@@ -107,7 +108,35 @@ def copied(model: nn.Module) -> nn.Module:
         for value in vars(module).values()
         if isinstance(value, Tensor) and not value.is_leaf
     ]
-    return copy.deepcopy(model, {id(value): value.detach().clone() for value in computed})
+    known: dict[int, Any] = {id(value): value.detach().clone() for value in computed}
+    made = copy.deepcopy(model, known)
+    for parameter in model.parameters():
+        for kind in GRADIENT_HOOKS:
+            if hooks := getattr(parameter, kind):
+                setattr(known[id(parameter)], kind, copy.deepcopy(hooks, known))
+    return made
+
+
+GRADIENT_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+def hooked(parameter: Any) -> bool:
+    """Whether a hook was registered on the gradient of a parameter."""
+    return any(getattr(parameter, kind, None) for kind in GRADIENT_HOOKS)
+
+
+def replaceable(model: nn.Module, layers: Iterable[str] | None = None) -> list[Site]:
+    """The sites of a model, where a hook on the gradient of a weight speaks against other weights in its place too."""
+    return [
+        site._replace(reason=_HOOKED) if not site.reason and hooked(site.weight) else site
+        for site in sites(model, layers)
+    ]
+
+
+_HOOKED = (
+    "a hook acts on the gradient of its weight, and would not fit factors: remove it before, and register what the "
+    "factors need afterwards"
+)
 
 
 def sites(model: nn.Module, layers: Iterable[str] | None = None) -> list[Site]:

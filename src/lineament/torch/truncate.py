@@ -17,7 +17,7 @@ from .calibration import moments, weighted
 from .collapse import collapse
 from .decomposition import Decomposed, balanced, decomposed, double
 from .factored import as_weights, factored
-from .layers import Site, copied, placed, sites
+from .layers import Site, copied, placed, replaceable
 from .measured import Cost, Measured, cost, measure
 from .report import Table
 from .spectra import energy_curve, least_rank
@@ -157,7 +157,7 @@ def truncate(
     fine_tune = None if fine_tune is None else arguments.function("fine_tune", fine_tune)
     whole = collapse(model)
     device = device_of(whole)
-    places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
+    places = replaceable(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
     seen = None if calibration is None else list(each(arguments.listed("calibration", calibration), device, inputs))
     if seen is not None and not any(map(_holds_examples, seen)):
         raise ValueError("calibration must hold at least one batch; it was empty")
@@ -260,7 +260,7 @@ def _within_error(
         middle = (low * high) ** 0.5
         picked = ranks_to(choices, middle)
         trial = copied(model)
-        good = measure(model, _factored(trial, sites(trial, names), cuts, picked), seen, forward).error <= error
+        good = measure(model, _factored(trial, replaceable(trial, names), cuts, picked), seen, forward).error <= error
         low, high, best = (middle, high, picked) if good else (low, middle, best)
     return best
 
