@@ -925,3 +925,85 @@ def test_inputs_that_are_not_finite_are_named(bad):
         ntk(model, bad * x)
     with pytest.raises(ValueError, match="y must be finite; some of its numbers are not"):
         ntk(model, x, bad * x)
+
+
+class Mixing(nn.Module):
+    """A dense layer, and a function of all its outputs."""
+
+    def __init__(self, mix):
+        super().__init__()
+        self.layer, self.mix = nn.Linear(3, 2).double(), mix
+
+    def forward(self, x):
+        return self.mix(self.layer(x))
+
+
+MIXING = {
+    "softmax": lambda z: z.softmax(0),
+    "centred": lambda z: z - z.mean(0),
+    "normalised": lambda z: functional.batch_norm(z[:, :, None].repeat(1, 1, 3), None, None, training=True)[..., 0],
+    "neighbour": lambda z: z + 0.1 * z.roll(1, 0),
+    "out of sight": lambda z: z / z.detach().abs().mean(),
+    "attention": lambda z: functional.scaled_dot_product_attention(z[None], z[None], z[None])[0],
+}
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+@pytest.mark.parametrize("mix", MIXING)
+def test_models_whose_examples_see_each_other_are_refused(mix, n):
+    model = Mixing(MIXING[mix])
+    x = draw(n, 3)
+    for forward in (None, lambda model, x: model(x)):
+        with pytest.raises(ValueError, match="whatever others are beside it; this one mixes examples"):
+            ntk(model, x, forward=forward)
+    with pytest.raises(ValueError, match="this one mixes examples"):
+        ntk(model, x, memory=1)  # one example at a time
+    with pytest.raises(ValueError, match="this one mixes examples"):
+        ntk(model, x[:1], draw(4, 3))
+
+
+def test_models_that_mix_pairs_of_examples_are_refused():
+    model = Mixing(lambda z: z.unflatten(0, (-1, 2)).flip(1).flatten(0, 1) + z)
+    with pytest.raises(ValueError, match="must take its examples in any number; given 1 it raised"):
+        ntk(model, draw(6, 3))
+
+
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_outputs_that_are_not_finite_are_not_taken_for_random_ones(value):
+    with pytest.raises(ValueError, match="model must give finite outputs"):
+        ntk(Mixing(lambda z: z + value), draw(3, 3))
+
+
+def test_a_single_example_and_inputs_of_another_length_have_their_kernel():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double()
+    x, y = draw(1, 3), draw(2, 3)
+    close(ntk(model, x, y), naive(model, x, y))
+    tokens = nn.Sequential(nn.Conv1d(1, 2, 2), nn.Tanh(), nn.AdaptiveAvgPool1d(1), nn.Flatten()).double()
+    x, y = draw(1, 1, 5), draw(2, 1, 7)
+    close(ntk(tokens, x, y), naive(tokens, x, y))
+
+
+class Asking(nn.Module):
+    """What `torch.func` cannot differentiate, with a parameter that no place gives."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.layer = nn.Parameter(draw(3)), nn.Linear(3, 2).double()
+
+    def forward(self, x):
+        return self.layer(x * self.scale.tanh()) + 0 * x.sum().item()
+
+
+@pytest.mark.parametrize("make", [Asking, lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()])
+def test_hooks_on_gradients_of_parameters_have_no_part_in_a_kernel(make):
+    model, x, seen = make(), draw(4, 3), []
+    wanted = naive(model, x)
+    for parameter in model.parameters():
+        parameter.register_hook(lambda gradient: seen.append(1) or 0 * gradient)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        close(ntk(model, x), wanted)
+    assert not seen
+    model(x).sum().backward()
+    assert len(seen) == len(list(model.parameters()))
+    assert not any(parameter.grad.any() for parameter in model.parameters())

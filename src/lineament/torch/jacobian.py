@@ -69,6 +69,7 @@ class Jacobian:
         self.state = tuple(self.held), tuple(modes)
         self.outputs = 0  # known from the first block on
         self.untouched: tuple[Inputs, Tensor] | None = None  # inputs and outputs of a pass that nothing was done to
+        self.company: Inputs = ()  # one example of another kind than the first block's, where that has but one
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that require a gradient."""
@@ -152,8 +153,9 @@ class Jacobian:
     def _unconfirmed(self, inputs: Inputs, found: dict[str, Derivative], among: Tensor) -> list[str]:
         """Parameters whose derivatives are unknown, or disagree with autograd; refuse a model whose outputs are random.
 
-        A random combination of the outputs of two examples is differentiated in a pass of their own, so that examples
-        which see each other are found too. `among` has the outputs that examples had among all of the block.
+        A random combination of the outputs of two examples is differentiated in a pass of their own. `among` has the
+        outputs that examples had among all of the block. Examples that see each other have other outputs in other
+        company, and a model of such is refused: what one alone gives, as `_otherwise` asks, is not what it computes.
         """
         first = tuple(part[:CHECKED] for part in inputs)
         if self.untouched is None:
@@ -161,8 +163,9 @@ class Jacobian:
         (first, whole), k = self.untouched, min(CHECKED, len(inputs[0]))
         out = whole[:k]
         eps = torch.finfo(out.dtype).eps
-        if not torch.allclose(out, among[:k], rtol=0, atol=eps**0.5 * float(out.detach().abs().max())):
-            self._refuse_random(first, whole)
+        self._refuse_dependent(first, whole, among)
+        if len(among) == len(whole):  # these two saw nobody else
+            self._refuse_dependent(first, whole, self._in_other_company(first))
         v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
         truth = torch.autograd.grad((out * v).sum(), list(self.held.values()), allow_unused=True)
         mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
@@ -177,7 +180,7 @@ class Jacobian:
             else:
                 wrong.append(name)
         if not pairs:
-            return wrong
+            return self._not_of_company(wrong, first, whole)
         theirs = [gradient for _, gradient in pairs]
         apart: Any = torch  # its functions for lists, as its optimisers use them: one call instead of one a parameter
         gaps = torch.stack(apart._foreach_norm(apart._foreach_sub([ours for ours, _ in pairs], theirs)))
@@ -186,22 +189,53 @@ class Jacobian:
         if any(unbounded(found[name]) for name in doubtful):
             found = self._bounded(tuple(part[:k] for part in first))
         # What is left of numbers that cancel may be rounding alone.
-        return wrong + [
+        wrong += [
             name
             for name, more in doubtful.items()
             if name not in found or not more <= 100 * eps * float(found[name].first(k).scale(v))
         ]
+        return self._not_of_company(wrong, first, whole)
 
     def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a few examples, with a bound on each."""
         taps, out, _ = self._forward(inputs)
         return Backwards(out, taps, free=False, bounded=True).derivatives()
 
-    def _refuse_random(self, inputs: Inputs, before: Tensor) -> None:
-        if not torch.equal(self.output(inputs), before):
+    def _not_of_company(self, wrong: list[str], first: Inputs, whole: Tensor) -> list[str]:
+        """The parameters that no place explains, unless that is because the two examples see no others but each other."""
+        if wrong:
+            self._refuse_dependent(first, whole, self._in_other_company(first))
+        return wrong
+
+    def _in_other_company(self, first: Inputs) -> Tensor:
+        """The outputs of the first example without the second; where there is but one, beside one of the other inputs."""
+        alone = tuple(part[:1] for part in first)
+        if len(first[0]) == 1 and [part.shape[1:] for part in self.company] == [part.shape[1:] for part in alone]:
+            alone = tuple(torch.cat(pair) for pair in zip(alone, self.company, strict=True))
+        try:
+            return self.output(alone).detach()
+        except Exception as error:  # whatever a model raises, with its own traceback
+            raise ValueError(
+                f"model must take its examples in any number; given {len(alone[0])} it raised {type(error).__name__}: "
+                f"{error}"
+            ) from error
+
+    def _refuse_dependent(self, first: Inputs, whole: Tensor, otherwise: Tensor) -> None:
+        """Refuse outputs that were others in other company: they are random, or examples see each other."""
+        if not bool(torch.isfinite(whole).all()):
+            raise ValueError("model must give finite outputs; some for the first examples are not")
+        k = min(len(whole), len(otherwise))
+        bar = torch.finfo(whole.dtype).eps ** 0.5 * float(whole.detach().abs().max())
+        if torch.allclose(whole[:k], otherwise[:k], rtol=0, atol=bar):
+            return
+        if not torch.equal(self.output(first), whole):
             raise ValueError(
                 "model must give the same output for the same input; two calls in a row differed: call .eval()"
             )
+        raise ValueError(
+            "model must give an example the same output whatever others are beside it; this one mixes examples, as a "
+            "softmax, a mean or a normalisation over the first axis does: its kernel has no entry for two examples alone"
+        )
 
     def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
         """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""

@@ -59,8 +59,23 @@ def ntk(
     _refuse(modules)
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
-    with _buffers_kept(modules), full_precision(), differentiable(model):
-        return _kernel(Jacobian(model, forward), rows, columns, y is None, outputs, memory)
+    with _buffers_kept(modules), _gradients_as_they_are(model), full_precision(), differentiable(model):
+        jacobian = Jacobian(model, forward)
+        jacobian.company = tuple(part[:1] for part in columns) if len(rows[0]) == 1 else ()
+        return _kernel(jacobian, rows, columns, y is None, outputs, memory)
+
+
+@contextmanager
+def _gradients_as_they_are(model: nn.Module) -> Iterator[None]:
+    """Inside, hooks on the gradients of parameters wait: they are for training, and may change what they see."""
+    waiting: list[tuple[nn.Parameter, Any]] = [(p, p._backward_hooks) for p in model.parameters() if p._backward_hooks]
+    try:
+        for parameter, _ in waiting:
+            parameter._backward_hooks = None
+        yield
+    finally:
+        for parameter, hooks in waiting:
+            parameter._backward_hooks = hooks
 
 
 @contextmanager
