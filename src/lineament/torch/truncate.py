@@ -87,6 +87,8 @@ class Truncation:
                 lines.append(f"{name}outputs changed by {seen.error:.1%} on {seen.examples:,} examples")
             if seen is not None and seen.accuracy is not None:
                 lines.append(f"{name}accuracy {seen.accuracy:.2%} → {seen.truncated_accuracy:.2%}")
+        if self.measured is not None and self.measured.note:
+            lines.append(self.measured.note)
         if self.cost is not None:
             at = self.cost
             times = f"{1e3 * at.seconds:.3g} → {1e3 * at.truncated_seconds:.3g} ms"
@@ -158,7 +160,7 @@ def truncate(
     whole = collapse(model)
     device = device_of(whole)
     places = replaceable(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
-    seen = None if calibration is None else list(each(arguments.listed("calibration", calibration), device, inputs))
+    seen = None if calibration is None else _shown(calibration, device, inputs)
     if seen is not None and not any(map(_holds_examples, seen)):
         raise ValueError("calibration must hold at least one batch; it was empty")
     keys = _keys(places)
@@ -178,7 +180,7 @@ def truncate(
     measured = tuned = paid = None
     held = None if data is None else list(each(arguments.listed("data", data), device, inputs))
     whole = collapse(model)
-    estimated = None if seen is None else measure(whole, small, seen, forward).error
+    estimated = None if seen is None else measure(whole, small, seen, forward, "calibration").error
     if held is not None:
         measured = measure(whole, small, held, forward)  # refuses what is empty
         paid = cost(whole, small, next(filter(_holds_examples, held)), forward)
@@ -203,6 +205,13 @@ def _one_of(**given: Any) -> str:
     if len(asked) != 1:
         raise ValueError(f"give exactly one of energy, ranks, parameters and error; got {', '.join(asked) or 'none'}")
     return asked[0]
+
+
+def _shown(calibration: Iterable[Any], device: torch.device, inputs: Callable[[Any], Any] | None) -> list[Given]:
+    """The batches of the calibration without their labels, which have no part in it."""
+    return [
+        batch._replace(labels=None) for batch in each(arguments.listed("calibration", calibration), device, inputs)
+    ]
 
 
 def _holds_examples(batch: Given) -> bool:
@@ -260,7 +269,12 @@ def _within_error(
         middle = (low * high) ** 0.5
         picked = ranks_to(choices, middle)
         trial = copied(model)
-        good = measure(model, _factored(trial, replaceable(trial, names), cuts, picked), seen, forward).error <= error
+        good = (
+            measure(
+                model, _factored(trial, replaceable(trial, names), cuts, picked), seen, forward, "calibration"
+            ).error
+            <= error
+        )
         low, high, best = (middle, high, picked) if good else (low, middle, best)
     return best
 
