@@ -1,6 +1,7 @@
 """Expanding and collapsing: the same function, whatever the layer, and never a layer dropped in silence."""
 
 import copy
+import functools
 import subprocess
 import sys
 from itertools import pairwise
@@ -293,7 +294,31 @@ def with_own_forward():
     return layer
 
 
+class Handed(nn.Module):
+    """Another name for a layer that replacing the layer does not reach."""
+
+    def __init__(self, wrap):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self._other = wrap(self.layer)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Compiled(nn.Module):
+    """A part that was compiled on its own, as people do with each block."""
+
+    def __init__(self):
+        super().__init__()
+        self.part = torch.compile(nn.Sequential(nn.Linear(3, 3), nn.MultiheadAttention(4, 2)), backend="eager")
+
+
 SKIPPED = {
+    "hidden list": (lambda: Handed(lambda layer: [[layer]]), "also held by the list '_other'"),
+    "method": (lambda: Handed(lambda layer: layer.forward), "also held by the method '_other'"),
+    "partial": (lambda: Handed(lambda layer: functools.partial(layer.forward)), "also held by the partial '_other'"),
+    "compiled part": (Compiled, "in a part that torch.compile took as it was"),
     "parametrised": (lambda: parametrizations.orthogonal(nn.Linear(3, 3)), "parametrize computes its weight"),
     "parametrised norm": (lambda: parametrizations.weight_norm(nn.Conv1d(3, 3, 1)), "parametrize computes its weight"),
     "pruned": (lambda: prune.l1_unstructured(nn.Linear(3, 3), "weight", 0.5), "a hook computes it"),
@@ -324,6 +349,38 @@ def test_what_cannot_be_expanded_is_left_alone_and_named(case):
     assert any(reason in row.note for row in report.skipped)
     assert not any(isinstance(module, Factored) for module in net.modules())
     assert reason in str(report)
+
+
+def test_a_compiled_part_goes_on_computing_with_its_own_parameters():
+    model = nn.Sequential(torch.compile(nn.Linear(3, 3), backend="eager"), nn.Linear(3, 2))
+    x = torch.randn(4, 3)
+    model(x)
+    for net in (expand(model, 2).model, truncate(model, ranks=1).model):
+        with torch.no_grad():
+            for parameter in net[0].parameters():
+                parameter.zero_()
+        assert not net[0](x).any()
+        assert isinstance(net[1], Factored)
+    net, _ = expand(nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2)), 2)
+    net[0] = torch.compile(net[0], backend="eager")
+    with pytest.raises(ValueError, match=r"products in compiled parts; '0\._orig_mod' is one: put back"):
+        collapse(net)
+
+
+def test_a_transposed_convolution_may_be_told_the_size_of_its_outputs():
+    class Up(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1)
+
+        def forward(self, x):
+            return self.up(x, [12, 12]), self.up(x, output_size=(11, 12))
+
+    model, x = Up().double(), torch.randn(2, 4, 6, 6, dtype=torch.float64)
+    for net in (expand(model, 3).model, truncate(model, ranks=3).model, collapse(expand(model, 2).model)):
+        assert [tuple(found.shape[2:]) for found in net(x)] == [(12, 12), (11, 12)]
+    for found, wanted in zip(expand(model, 3).model(x), model(x), strict=True):
+        torch.testing.assert_close(found, wanted)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

@@ -7,7 +7,7 @@ from torch import nn
 
 from . import packed
 from .factored import Factored, plain
-from .layers import Site, copied, hooked, placed, sites
+from .layers import Site, copied, hooked, is_compiled, placed, sites
 
 
 def collapse(model: nn.Module) -> nn.Module:
@@ -26,6 +26,11 @@ def collapse(model: nn.Module) -> nn.Module:
     if lost := [repr(site.name) for site in found if any(map(hooked, _factors(site)))]:
         warnings.warn(f"hooks on the gradients of the factors of {', '.join(lost)} are left out", stacklevel=2)
     for site in found:
+        if is_compiled(site) and _factors(site):
+            raise ValueError(
+                f"model must not have products in compiled parts; {site.name!r} is one: put back what was compiled, the "
+                "part's _orig_mod, and compile what comes back"
+            )
         if isinstance(site.module, Factored):
             parts = [id(factor.weight) for factor in site.module]
             key = tuple(parts[::-1] if site.module.kind == "lookup" else parts)
