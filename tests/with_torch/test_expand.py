@@ -239,6 +239,14 @@ def test_collapsing_names_the_factors_whose_hooks_it_cannot_keep():
         collapse(net)
 
 
+@pytest.mark.parametrize("change", [lambda m: expand(m, 2)[0], lambda m: truncate(m, ranks=1)[0], collapse])
+def test_what_is_made_in_inference_mode_can_be_trained(change):
+    with torch.inference_mode():
+        net = change(nn.Sequential(nn.Linear(3, 3), nn.GRU(3, 4)))
+    net[1](net[0](torch.ones(2, 3)))[0].sum().backward()
+    assert all(parameter.grad is not None for parameter in net.parameters())
+
+
 def test_compiled_and_exported():
     model = nn.Sequential(nn.Conv2d(1, 3, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4)).eval()
     x = torch.randn(2, 1, 7, 7)

@@ -983,6 +983,16 @@ def test_a_single_example_and_inputs_of_another_length_have_their_kernel():
     close(ntk(tokens, x, y), naive(tokens, x, y))
 
 
+def test_inference_mode_makes_no_difference():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double()
+    with torch.inference_mode():
+        x = draw(4, 3)
+        found = ntk(model, x), ntk(model, x[:1], x)
+    wanted = naive(model, x.clone())
+    close(found[0], wanted)
+    close(found[1], wanted[:1])
+
+
 class Asking(nn.Module):
     """What `torch.func` cannot differentiate, with a parameter that no place gives."""
 

@@ -3,6 +3,7 @@
 import warnings
 from typing import cast
 
+import torch
 from torch import nn
 
 from . import packed
@@ -10,6 +11,7 @@ from .factored import Factored, plain
 from .layers import Site, copied, hooked, is_compiled, placed, sites
 
 
+@torch.inference_mode(False)  # what comes back is to be trained, wherever it was made
 def collapse(model: nn.Module) -> nn.Module:
     """A copy of a model in which every product of linear maps is one layer again.
 

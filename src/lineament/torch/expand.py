@@ -36,6 +36,7 @@ class Expanded(NamedTuple):
     report: Table[ExpandedLayer]
 
 
+@torch.inference_mode(False)  # what comes back is to be trained, wherever it was made
 def expand(
     model: nn.Module,
     depth: int,

@@ -59,10 +59,22 @@ def ntk(
     _refuse(modules)
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
-    with _buffers_kept(modules), _gradients_as_they_are(model), full_precision(), differentiable(model):
+    with (
+        torch.inference_mode(False),
+        _buffers_kept(modules),
+        _gradients_as_they_are(model),
+        full_precision(),
+        differentiable(model),
+    ):
+        rows, columns = _differentiable(rows), _differentiable(columns)
         jacobian = Jacobian(model, forward)
         jacobian.company = tuple(part[:1] for part in columns) if len(rows[0]) == 1 else ()
         return _kernel(jacobian, rows, columns, y is None, outputs, memory)
+
+
+def _differentiable(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Tensors that were made in inference mode cannot be; copies can."""
+    return tuple(part.clone() if part.is_inference() else part for part in parts)
 
 
 @contextmanager

@@ -111,6 +111,7 @@ class _Cut(NamedTuple):
     seen: bool
 
 
+@torch.inference_mode(False)  # what comes back is to be trained, wherever it was made
 def truncate(
     model: nn.Module,
     *,
