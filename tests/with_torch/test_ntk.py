@@ -1017,3 +1017,43 @@ def test_hooks_on_gradients_of_parameters_have_no_part_in_a_kernel(make):
     model(x).sum().backward()
     assert len(seen) == len(list(model.parameters()))
     assert not any(parameter.grad.any() for parameter in model.parameters())
+
+
+class Mixed(nn.Module):
+    """Layers with numbers of two types."""
+
+    def __init__(self, first, second):
+        super().__init__()
+        self.types = first, second
+        self.conv, self.norm = nn.Conv2d(2, 3, 3).to(first), nn.BatchNorm2d(3).to(second)
+        self.scale, self.table = nn.Parameter(draw(1, 3, 1, 1).to(first)), nn.Embedding(5, 6).to(first)
+        self.each, self.out = nn.Conv2d(3, 3, 3, groups=3).to(second), nn.Linear(6, 2).to(second)
+
+    def forward(self, x, index):
+        first, second = self.types
+        z = self.norm((self.conv(x.to(first)) * self.scale).to(second))
+        return self.out(self.each(z).flatten(1)[:, :6] + self.table(index).to(second))
+
+
+TYPES = [(torch.bfloat16, torch.float32), (torch.float32, torch.bfloat16), (torch.float32, torch.float64)]
+
+
+@pytest.mark.parametrize(("first", "second"), [*TYPES, (torch.float64, torch.float32)])
+def test_layers_of_several_types_have_a_kernel_of_the_widest(first, second):
+    model, wide = Mixed(first, second).eval(), Mixed(torch.float64, torch.float64).eval()
+    wide.load_state_dict(model.state_dict())
+    x, index = draw(4, 2, 6, 6), torch.tensor([0, 3, 1, 3])
+    found = ntk(model, (x, index))
+    assert found.dtype == torch.promote_types(first, second)
+    bar = 3e-2 if torch.bfloat16 in (first, second) else 1e-5
+    close(found.double(), naive(wide, (x, index)), bar)
+
+
+def test_a_model_that_computes_in_half_precision_by_itself_has_its_kernel():
+    class Half(nn.Sequential):
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return super().forward(x).float()
+
+    model, x = Half(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), draw(5, 3).float()
+    close(ntk(model, x), naive(model, x), 2e-2)

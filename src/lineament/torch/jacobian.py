@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -67,6 +68,9 @@ class Jacobian:
         self.ran: tuple[Any, ...] = ()  # the functions of the block that was checked
         self.copies = False  # whether what follows a place works on a copy of it, as it does so in place
         self.state = tuple(self.held), tuple(modes)
+        # Where layers have numbers of several types, derivatives are of the widest; the coarsest says what rounding is.
+        self.dtype = reduce(torch.promote_types, {parameter.dtype for parameter in self.parameters()})
+        self.eps = torch.finfo(self.dtype).eps
         self.outputs = 0  # known from the first block on
         self.untouched: tuple[Inputs, Tensor] | None = None  # inputs and outputs of a pass that nothing was done to
         self.company: Inputs = ()  # one example of another kind than the first block's, where that has but one
@@ -92,7 +96,9 @@ class Jacobian:
                 self.unknown, self.at_once, self.ran = seen.unknown, seen.at_once, ran
             self.outputs = out.shape[1]
             # A block that runs other functions than the first may need a second pass.
-            backwards = Backwards(out, taps, free=self.at_once and ran == self.ran)
+            self.dtype = torch.promote_types(self.dtype, out.dtype)
+            self.eps = max(torch.finfo(dtype).eps for dtype in {out.dtype, *(tap.z.dtype for tap in taps)})
+            backwards = Backwards(out, taps, self.dtype, free=self.at_once and ran == self.ran)
             derivatives = backwards.derivatives()
             if self.unknown is None:
                 self.unknown = frozenset(self._unconfirmed(inputs, derivatives, out.detach()))
@@ -104,7 +110,9 @@ class Jacobian:
         if self.unknown:
             with torch.enable_grad():
                 known |= self._otherwise(inputs)
-        return {name: Dense(part.J) if isinstance(part, Dense) else part for name, part in known.items()}
+        return {
+            name: Dense(part.J.to(self.dtype)) if isinstance(part, Dense) else part for name, part in known.items()
+        }
 
     def sizes(self, inputs: Inputs) -> Sizes:
         """How many outputs there are, and how much one example takes: recalled, or from a forward pass of two.
@@ -162,16 +170,17 @@ class Jacobian:
             self.untouched = first, self.output(first)
         (first, whole), k = self.untouched, min(CHECKED, len(inputs[0]))
         out = whole[:k]
-        eps = torch.finfo(out.dtype).eps
+        eps = self.eps
         self._refuse_dependent(first, whole, among)
         if len(among) == len(whole):  # these two saw nobody else
             self._refuse_dependent(first, whole, self._in_other_company(first))
         v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
         truth = torch.autograd.grad((out * v).sum(), list(self.held.values()), allow_unused=True)
+        v = v.to(self.dtype)
         mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
         pairs, names, wrong = [], [], []
         for (name, parameter), gradient in zip(self.held.items(), truth, strict=True):
-            gradient = _written(parameter, gradient)
+            gradient = _written(parameter, gradient).to(self.dtype)
             if name not in found:
                 wrong += [name] if gradient.any() else []
             elif mixed[name].shape == (gradient.numel(),):
@@ -199,7 +208,7 @@ class Jacobian:
     def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a few examples, with a bound on each."""
         taps, out, _ = self._forward(inputs)
-        return Backwards(out, taps, free=False, bounded=True).derivatives()
+        return Backwards(out, taps, self.dtype, free=False, bounded=True).derivatives()
 
     def _not_of_company(self, wrong: list[str], first: Inputs, whole: Tensor) -> list[str]:
         """The parameters that no place explains, unless that is because the two examples see no others but each other."""
@@ -225,7 +234,7 @@ class Jacobian:
         if not bool(torch.isfinite(whole).all()):
             raise ValueError("model must give finite outputs; some for the first examples are not")
         k = min(len(whole), len(otherwise))
-        bar = torch.finfo(whole.dtype).eps ** 0.5 * float(whole.detach().abs().max())
+        bar = self.eps**0.5 * float(whole.detach().abs().max())
         if torch.allclose(whole[:k], otherwise[:k], rtol=0, atol=bar):
             return
         if not torch.equal(self.output(first), whole):
@@ -334,8 +343,8 @@ class Backwards:
     derivative knows a bound on what it is the sum of.
     """
 
-    def __init__(self, out: Tensor, taps: list[Tap], free: bool, bounded: bool = False) -> None:
-        self.out, self.taps, self.free, self.bounded = out, taps, free, bounded
+    def __init__(self, out: Tensor, taps: list[Tap], dtype: torch.dtype, free: bool, bounded: bool = False) -> None:
+        self.out, self.taps, self.dtype, self.free, self.bounded = out, taps, dtype, free, bounded
         self.at_once = True
 
     def derivatives(self) -> dict[str, Derivative]:
@@ -396,13 +405,13 @@ class Backwards:
                 hook.remove()
         for k, tap in enumerate(self.taps):  # zero where there is no way from a place to the outputs
             if k not in kept and not tap.spare:
-                nothing = self.out.new_zeros(()).expand(size, *tap.z.shape)
+                nothing = self.out.new_zeros((), dtype=self.dtype).expand(size, *tap.z.shape)
                 kept[k] = tap.taken(nothing, len(self.out), self.bounded)
         return v.sum()
 
     def _taking(self, k: int, size: int, kept: Kept, keep: bool) -> Callable[[Tensor], None]:
         def hook(d: Tensor) -> None:
-            whole = of_all(d)
+            whole = of_all(d).to(self.dtype)
             kept[k] = self.taps[k].taken(whole.expand(size, *whole.shape[1:]), len(self.out), self.bounded)
             if not keep:  # the graph gives up what it held on the way, and so does this
                 self.taps[k] = Tap(self.out, lambda d: {})

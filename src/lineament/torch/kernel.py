@@ -114,7 +114,7 @@ def _kernel(
     memory: float,
 ) -> Tensor:
     n, m = len(rows[0]), len(columns[0])
-    like = next(jacobian.parameters())
+    like = next(jacobian.parameters()).detach().new_empty(0, dtype=jacobian.dtype)
     sizes = jacobian.sizes(rows)
     # What others would hold is the whole Jacobian: half of it is plenty where that is much.
     whole = n * sizes.outputs * like.element_size() * sum(map(torch.numel, jacobian.parameters()))
