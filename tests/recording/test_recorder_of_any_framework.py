@@ -164,3 +164,17 @@ def test_keras_is_needed_only_for_its_callback(monkeypatch):
         keras_callback(Recorder(X))
     with pytest.raises(ValueError, match="every must be one of 'epoch', 'step'"):
         keras_callback(Recorder(X), "day")
+
+
+def test_inputs_are_the_recorders_own_and_told_from_others_when_a_run_is_resumed(tmp_path):
+    x = np.arange(6).reshape(3, 2)
+    with Recorder(x, path=tmp_path) as recorder:
+        recorder(lambda x: 1.0 * x, 0)
+        x[:] = 0
+        recorder(lambda x: 1.0 * x, 1)
+        np.testing.assert_array_equal(recorder.recording.outputs[0], recorder.recording.outputs[1])
+    with pytest.raises(
+        ValueError, match=r"must be those of the recording that is resumed, \(3, 2\) with the check sum"
+    ):
+        Recorder(x, path=tmp_path, resume=True)
+    Recorder(np.arange(6).reshape(3, 2), path=tmp_path, resume=True).close()

@@ -643,3 +643,56 @@ def test_with_a_folder_only_what_is_not_yet_written_is_in_memory(tmp_path):
         recorder(model, step)
         assert len(recorder._growing._rows) == (step + 1) % 2
     np.testing.assert_array_equal(recorder.recording.steps, np.arange(5))
+
+
+def test_inputs_that_are_not_kept_are_told_from_others_when_a_run_is_resumed(tmp_path):
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+
+        def forward(self, a, b):
+            return self.layer(a - 2 * b)
+
+    model, a, b, tokens = Pair(), torch.randn(5, 3), torch.randn(5, 3), torch.randint(9, (5, 3))
+    for k, (given, others) in enumerate((
+        ({"a": a, "b": b}, [{"a": b, "b": a}, {"a": a, "b": b + 1}]),
+        ((a, b), [(b, a), (a[:, ::1] * 2, b)]),
+        ((a.bfloat16(), b.bfloat16()), [(b.bfloat16(), a.bfloat16())]),
+    )):  # fmt: skip
+        path = tmp_path / str(k)
+        with Recorder(given, path=path, layers=()) as recorder:
+            recorder(model.bfloat16() if k == 2 else model, 0)
+        for other in others:
+            with pytest.raises(
+                ValueError, match=r"must be those of the recording that is resumed, .*; got .* check sum"
+            ):
+                Recorder(other, path=path, resume=True)
+        same = dict(reversed(given.items())) if isinstance(given, dict) else given
+        Recorder(same, path=path, resume=True).close()
+    words = nn.Sequential(nn.Embedding(9, 2), nn.Flatten(), nn.Linear(6, 2))
+    with Recorder(tokens, path=tmp_path / "tokens") as recorder:
+        recorder(words, 0)
+    with pytest.raises(ValueError, match="probe_inputs must be those of the recording"):
+        Recorder(tokens.flip(0), path=tmp_path / "tokens", resume=True)
+    Recorder(tokens, path=tmp_path / "tokens", resume=True).close()
+
+
+def test_writing_into_the_probe_inputs_is_told_once():
+    model, x = nn.Linear(3, 2), torch.randn(5, 3)
+    recorder = Recorder(x)
+    recorder(model, 0)
+    x.mul_(2)
+    with pytest.warns(UserWarning, match="probe_inputs have been changed in place") as told:
+        recorder(model, 1)
+    assert told[0].filename == __file__
+    recorder(model, 2)
+    held = np.ones((5, 3), np.float32)
+    recorder = Recorder(held)
+    recorder(model, 0)
+    held[:] = 7
+    recorder(model, 1)
+    np.testing.assert_array_equal(recorder.recording.outputs[0], recorder.recording.outputs[1])
+    with torch.inference_mode():
+        recorder = Recorder(torch.ones(5, 3))
+    recorder(model, 0)

@@ -32,7 +32,18 @@ def probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.
 
 
 def _tensor(given: Tensor | np.ndarray) -> Tensor:
-    return given if isinstance(given, Tensor) else torch.as_tensor(arguments.numeric("probe_inputs", given))
+    return given if isinstance(given, Tensor) else torch.tensor(arguments.numeric("probe_inputs", given))
+
+
+def changes(part: Tensor) -> int:
+    """How often a tensor was written into; 0 where PyTorch does not count."""
+    return 0 if part.is_inference() else part._version
+
+
+def as_bytes(parts: Inputs, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Inputs as plain bytes, by their names or their numbers."""
+    named = zip(names or map(str, range(len(parts))), parts, strict=True)
+    return {name: part.cpu().contiguous().view(torch.uint8).numpy() for name, part in named}
 
 
 def _refuse_unusable(parts: Inputs) -> None:
