@@ -13,6 +13,7 @@ from torch.func import functional_call, jacrev, vmap
 
 from .batched import of_all
 from .batches import outputs as tensor_in
+from .batches import own
 from .derivatives import CHECKED, Dense, Derivative, joined, together, unbounded
 from .layers import walked
 from .taps import Names, Places, Tap, Taps
@@ -81,6 +82,7 @@ class Jacobian:
 
     def output(self, inputs: Inputs) -> Tensor:
         """The model's outputs as (examples, outputs)."""
+        inputs = tuple(map(own, inputs))  # the model may work on them in place
         found = self.model(*inputs) if self.forward is None else self.forward(self.model, *inputs)
         return as_rows(found, len(inputs[0]))
 
@@ -269,7 +271,7 @@ class Jacobian:
         moving = {name: value.detach() for name, value in parameters.items()}
 
         def single(moving: dict[str, Tensor], *one: Tensor) -> Tensor:
-            alone = tuple(part[None] for part in one)
+            alone = tuple(part[None].clone() for part in one)
             # Tied weights go by several names, and all of them must move.
             values = held | {name: moving[self.names[id(p)]] for name, p in tied if self.names[id(p)] in moving}
             if self.forward is None:

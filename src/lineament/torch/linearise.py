@@ -161,7 +161,7 @@ class Tangents(AbstractTangents):
 
     def _value(self, parameters: Change, X: Tensor) -> Tensor:
         with differentiable(self.module):
-            out = functional_call(self.module, parameters, (X,))
+            out = functional_call(self.module, parameters, (X.clone(),))
         return out.reshape(len(X), -1)
 
     def _add_pulled(self, found: Change, parameters: Change, X: Tensor, slope: Any) -> Tensor:

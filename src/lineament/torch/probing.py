@@ -122,7 +122,7 @@ def predict(model: nn.Module, inputs: Inputs, batch: int, forward: Forward) -> T
 def _answer(model: nn.Module, some: Inputs, forward: Forward) -> Tensor:
     """The outputs on a few inputs; an error of the model's own says what it was given."""
     try:
-        found = forward(model, *some)
+        found = forward(model, *map(batches.own, some))
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a model raises, with its own traceback
@@ -154,7 +154,7 @@ def outputs(found: Any, examples: int) -> Tensor:
 def randomness(model: nn.Module, inputs: Inputs, batch: int, forward: Forward) -> float:
     """The largest difference between two passes over the first inputs in evaluation mode: zero, one hopes."""
     some = next(pieces(inputs, batch))
-    first, second = (outputs(forward(model, *some), len(some[0])) for _ in range(2))
+    first, second = (_answer(model, some, forward) for _ in range(2))
     return float((first - second).abs().nan_to_num().max())
 
 
@@ -194,7 +194,7 @@ class Linearisation:
 
         def called(some: Inputs, parameters: dict[str, Tensor]) -> Tensor:
             given = {f"model.{name}": value for name, value in {**parameters, **self.buffers}.items()}
-            return outputs_kept(functional_call(whole, given, some), len(some[0]))
+            return outputs_kept(functional_call(whole, given, tuple(map(batches.own, some))), len(some[0]))
 
         found = []
         for some in pieces(inputs, batch):
