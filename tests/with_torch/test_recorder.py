@@ -419,6 +419,20 @@ def test_attention_is_linearised():
     assert np.abs(made.linearised[1] - made.outputs[1]).max() < 10 * step * moved
 
 
+def test_weight_normalisation_is_linearised():
+    model, x = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3).double()), torch.randn(6, 4).double()
+    recorder = Recorder(x, linearise=True)
+    recorder(model, 0)
+    step = 1e-4
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += step * torch.randn_like(parameter)
+    recorder(model, 1)
+    made = recorder.recording
+    moved = np.abs(made.outputs[1] - made.outputs[0]).max()
+    assert np.abs(made.linearised[1] - made.outputs[1]).max() < 10 * step * moved
+
+
 def test_what_cannot_be_linearised_says_so():
     class Straight(torch.autograd.Function):
         @staticmethod

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jvp
+from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lineament.core import arguments
 
 from . import batches
-from .precision import differentiable
+from .precision import differentiable, push_forward
 
 Inputs = tuple[Tensor, ...]
 Forward = Callable[..., Any]
@@ -200,7 +200,7 @@ class Linearisation:
         for some in pieces(inputs, batch):
             try:
                 with differentiable(model), sdpa_kernel(SDPBackend.MATH):  # other attention has no such derivative
-                    value, change = jvp(partial(called, some), (start,), (ahead,))[:2]
+                    value, change = push_forward(partial(called, some), start, ahead)
             except (NotImplementedError, RuntimeError) as error:
                 raise ValueError(
                     f"linearise=True needs forward-mode derivatives of the model, which failed: {error}; record it "
