@@ -1079,3 +1079,63 @@ def test_a_model_that_works_in_place_on_its_inputs_leaves_them_as_they_are():
     close(ntk(Writing(True), x, y), naive(Writing(False), x, y))
     close(ntk(Writing(True), x, forward=lambda model, x: model(x)), naive(Writing(False), x))
     assert torch.equal(x, before)
+
+
+class Beside(nn.Module):
+    """A dense layer, and beside it a parameter that no place explains, in what may vanish."""
+
+    def __init__(self, tied=False):
+        super().__init__()
+        self.layer, self.alpha = nn.Linear(4, 3).double(), nn.Parameter(torch.zeros(1).double())
+        self.W = self.layer.weight if tied else nn.Parameter(draw(3, 4))
+
+    def forward(self, x):
+        return self.layer(x) + self.alpha * torch.relu(torch.einsum("bi,oi->bo", x, self.W))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_vanishes_when_a_model_is_first_seen_is_not_taken_to_vanish_ever(tied):
+    model, x = Beside(tied), draw(5, 4)
+    close(ntk(model, x), naive(model, x))
+    with torch.no_grad():
+        model.alpha.fill_(1.5)
+    close(ntk(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_vanishes_for_the_first_examples_is_not_taken_to_vanish_for_all(tied):
+    model, x = Beside(tied), draw(9, 4)
+    with torch.no_grad():
+        model.alpha.fill_(1.5)
+    x[:4] = 0
+    close(ntk(model, x), naive(model, x))
+    close(ntk(model, x, memory=1), naive(model, x))
+
+
+class Branching(Beside):
+    """Examples that are alone, or longer, take another way."""
+
+    def forward(self, x):
+        weight = torch.einsum("oi->oi", self.W) if x.shape[1] > 4 else self.layer.weight
+        return functional.linear(x[:, :4], weight) + self.layer(x[:, -4:])
+
+
+def test_inputs_that_take_another_way_are_checked_anew():
+    model = Branching(tied=True)
+    x, y = draw(3, 4), draw(5, 6)
+    found = ntk(model, x, y)
+    one, other = (naive_jacobian(model, part) for part in (x, y))
+    close(found, torch.einsum("xip,yjp->xyij", one, other))
+    close(ntk(model, y, x), found.permute(1, 0, 3, 2))
+
+
+def naive_jacobian(model, x):
+    """The derivatives of a model by all its parameters, one output at a time."""
+    parameters = list(model.parameters())
+    rows = []
+    for k in range(len(x)):
+        for output in model(x[k : k + 1]).flatten():
+            gradients = torch.autograd.grad(output, parameters, retain_graph=True, allow_unused=True)
+            pairs = zip(parameters, gradients, strict=True)
+            rows.append(torch.cat([(torch.zeros_like(p) if g is None else g).flatten() for p, g in pairs]))
+    return torch.stack(rows).unflatten(0, (len(x), -1))

@@ -64,9 +64,9 @@ class Jacobian:
                     self.kinds[whole] = type(module).__name__
         if not self.names:
             raise ValueError("model must have parameters that require a gradient; it has none")
-        self.unknown: frozenset[str] | None = None  # what no tap gives; None before the first block was checked
+        self.unknown: frozenset[str] = frozenset()  # what no tap gives
         self.one_by_one = self.at_once = False
-        self.ran: tuple[Any, ...] = ()  # the functions of the block that was checked
+        self.checked: Any = None  # the functions and shapes of the block that was checked last
         self.copies = False  # whether what follows a place works on a copy of it, as it does so in place
         self.state = tuple(self.held), tuple(modes)
         # Where layers have numbers of several types, derivatives are of the widest; the coarsest says what rounding is.
@@ -92,22 +92,23 @@ class Jacobian:
         The first block is checked against autograd, unless the same functions were when the model was seen before.
         """
         with torch.enable_grad():
-            taps, out, ran = self._forward(inputs)
-            seen = self._recalled(inputs)
-            if self.unknown is None and seen is not None and seen.ran == ran:
-                self.unknown, self.at_once, self.ran = seen.unknown, seen.at_once, ran
+            run, out = self._forward(inputs)
+            kind = tuple(run.ran), tuple(part.shape[1:] for part in inputs)
+            if kind != self.checked:  # other functions, or other shapes, may have other places
+                self._recall(inputs, kind)
             self.outputs = out.shape[1]
-            # A block that runs other functions than the first may need a second pass.
             self.dtype = torch.promote_types(self.dtype, out.dtype)
-            self.eps = max(torch.finfo(dtype).eps for dtype in {out.dtype, *(tap.z.dtype for tap in taps)})
-            backwards = Backwards(out, taps, self.dtype, free=self.at_once and ran == self.ran)
+            self.eps = max(torch.finfo(dtype).eps for dtype in {out.dtype, *(tap.z.dtype for tap in run.found)})
+            # A block that runs other functions than the first may need a second pass.
+            backwards = Backwards(out, run.found, self.dtype, free=self.at_once and kind == self.checked)
             derivatives = backwards.derivatives()
-            if self.unknown is None:
-                self.unknown = frozenset(self._unconfirmed(inputs, derivatives, out.detach()))
-                self.at_once, self.ran = backwards.at_once, ran
-                self._remember(inputs, Seen(_sizes(taps, out), ran, self.copies, self.unknown, self.at_once))
+            if kind != self.checked:
+                self.unknown = frozenset(run.elsewhere.union(self._unconfirmed(inputs, derivatives, out.detach())))
+                self.at_once, self.checked = backwards.at_once, kind
+                sizes = _sizes(run.found, out)
+                self._remember(inputs, Seen(sizes, kind[0], self.copies, self.unknown, self.at_once))
             self.untouched = None
-            del taps, out, backwards
+            del run, out, backwards
         known = {name: part for name, part in derivatives.items() if name not in self.unknown}
         if self.unknown:
             with torch.enable_grad():
@@ -134,12 +135,18 @@ class Jacobian:
         each = [size // len(out) for size in places.sizes] or [0]
         return Sizes(out.shape[1], sum(each), max(each))
 
-    def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor, tuple[Any, ...]]:
+    def _recall(self, inputs: Inputs, kind: Any) -> None:
+        """What was found out when the model was seen to run these functions before, if it was."""
+        seen = self._recalled(inputs)
+        if seen is not None and seen.ran == kind[0]:
+            self.unknown, self.at_once, self.checked = seen.unknown, seen.at_once, kind
+
+    def _forward(self, inputs: Inputs) -> tuple[Taps, Tensor]:
         with Taps(self.names, len(inputs[0]), self.copies) as taps:
             out = self.output(inputs)
         if not taps.lost:
             taps.forget()
-            return taps.found, out, tuple(taps.ran)
+            return taps, out
         self.copies = True
         return self._forward(inputs)
 
@@ -181,10 +188,10 @@ class Jacobian:
         v = v.to(self.dtype)
         mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
         pairs, names, wrong = [], [], []
-        for (name, parameter), gradient in zip(self.held.items(), truth, strict=True):
-            gradient = _written(parameter, gradient).to(self.dtype)
+        for (name, parameter), given in zip(self.held.items(), truth, strict=True):
+            gradient = _written(parameter, given).to(self.dtype)
             if name not in found:
-                wrong += [name] if gradient.any() else []
+                wrong += [] if given is None else [name]  # a gradient that vanishes here may not for other examples
             elif mixed[name].shape == (gradient.numel(),):
                 pairs.append((mixed[name], gradient.flatten()))
                 names.append(name)
@@ -209,8 +216,8 @@ class Jacobian:
 
     def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a few examples, with a bound on each."""
-        taps, out, _ = self._forward(inputs)
-        return Backwards(out, taps, self.dtype, free=False, bounded=True).derivatives()
+        run, out = self._forward(inputs)
+        return Backwards(out, run.found, self.dtype, free=False, bounded=True).derivatives()
 
     def _not_of_company(self, wrong: list[str], first: Inputs, whole: Tensor) -> list[str]:
         """The parameters that no place explains, unless that is because the two examples see no others but each other."""
@@ -250,7 +257,7 @@ class Jacobian:
 
     def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
         """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""
-        wrong = {name: parameter for name, parameter in self.held.items() if name in (self.unknown or ())}
+        wrong = {name: parameter for name, parameter in self.held.items() if name in self.unknown}
         if not self.one_by_one:
             try:
                 return self._vmapped(inputs, wrong)
