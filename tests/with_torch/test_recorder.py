@@ -736,3 +736,28 @@ def test_a_model_that_works_in_place_on_its_inputs_is_asked_about_the_same_each_
     found = recorder.recording
     for outputs in (*found.outputs, *found.linearised):
         np.testing.assert_allclose(outputs, InPlace(False)(x).detach(), rtol=1e-12)
+
+
+def test_a_trainers_callback_goes_on_from_the_checkpoint_that_a_run_is_resumed_from(monkeypatch, tmp_path):
+    home = types.ModuleType("transformers")
+    home.TrainerCallback = type("TrainerCallback", (), {})
+    monkeypatch.setitem(sys.modules, "transformers", home)
+    model, (x, y) = net(), data()
+
+    def trained(recorder, begin, end):
+        callback = recorder.transformers_callback("step")
+        state = types.SimpleNamespace(global_step=begin, is_world_process_zero=True, log_history=[])
+        callback.on_train_begin(None, state, None, model=model)
+        for _ in range(begin, end):
+            state.global_step += 1
+            callback.on_step_end(None, state, None, model=model)
+        callback.on_train_end(None, state, None)
+        return Recording.load(tmp_path).steps.tolist()
+
+    first = Recorder(x, y, path=tmp_path)
+    assert trained(first, 0, 6) == [*range(7)]
+    assert trained(Recorder(x, y, path=tmp_path, resume=True), 3, 5) == [*range(6)]
+    assert trained(Recorder(x, y, path=tmp_path, resume=True), 5, 6) == [*range(7)]
+    again = Recorder(x, y, path=tmp_path, resume=True)
+    assert trained(again, 0, 2) == [*range(9)]  # no checkpoint: a further training
+    assert trained(again, 0, 1) == [*range(10)]

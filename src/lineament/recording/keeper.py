@@ -74,6 +74,11 @@ class Keeper:
         return self._growing.last
 
     @property
+    def resumes(self) -> bool:
+        """Whether the next call says from which step a recording that is resumed goes on."""
+        return self._resumed
+
+    @property
     def overhead(self) -> float:
         """Seconds in the recorder per second between its calls, of this program; NaN before the second call."""
         return self._spent / self._trained if self._trained > 0 else float("nan")
