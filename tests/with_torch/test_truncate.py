@@ -496,3 +496,15 @@ def test_a_model_that_works_in_place_on_its_inputs_is_compared_on_the_same():
     assert torch.equal(x, before)
     assert found.measured == wanted.measured
     assert found.estimated_error == wanted.estimated_error
+
+
+def test_layers_that_are_given_their_inputs_by_name_are_calibrated():
+    class Named(nn.Sequential):
+        def forward(self, x):
+            return self[1](input=torch.tanh(self[0](input=x)))
+
+    model, x = Named(nn.Linear(3, 6), nn.Linear(6, 2)).double(), torch.randn(9, 3).double()
+    plain = nn.Sequential(model[0], nn.Tanh(), model[1])
+    found, wanted = (truncate(each, ranks=1, calibration=[x]) for each in (model, plain))
+    assert all(row.seen for row in found.report.layers)
+    torch.testing.assert_close(found.model(x), wanted.model(x))
