@@ -508,3 +508,24 @@ def test_layers_that_are_given_their_inputs_by_name_are_calibrated():
     found, wanted = (truncate(each, ranks=1, calibration=[x]) for each in (model, plain))
     assert all(row.seen for row in found.report.layers)
     torch.testing.assert_close(found.model(x), wanted.model(x))
+
+
+class Broken(torch.utils.data.Dataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, k):
+        raise KeyError("no such picture")
+
+
+@pytest.mark.parametrize("name", ["data", "calibration"])
+def test_one_batch_is_no_list_of_batches_and_errors_of_a_loader_are_its_own(name):
+    x, layer = torch.randn(6, 3), nn.Linear(3, 2)
+    for one in (x, {"input": x}, "x", 3):
+        with pytest.raises(
+            ValueError, match=rf"{name} must be a sequence of batches, such as \[x\] or a DataLoader; got"
+        ):
+            truncate(layer, ranks=1, **{name: one})
+    with pytest.raises(KeyError, match="no such picture"):
+        truncate(layer, ranks=1, **{name: torch.utils.data.DataLoader(Broken())})
+    assert truncate(layer, ranks=1, data=[x]).report.measured.examples == 6

@@ -1,6 +1,6 @@
 """Compress a network: low-rank factors in the place of its layers (Cohen & Razin, Section 4.4)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -179,7 +179,7 @@ def truncate(
     rows = [_row(site, cuts.get(key), picked.get(key), why_whole) for site, key in zip(places, keys, strict=True)]
     small = _factored(whole, places, cuts, picked)
     measured = tuned = paid = None
-    held = None if data is None else list(each(arguments.listed("data", data), device, inputs))
+    held = None if data is None else list(each(_batches("data", data), device, inputs))
     whole = collapse(model)
     estimated = None if seen is None else measure(whole, small, seen, forward, "calibration").error
     if held is not None:
@@ -208,11 +208,22 @@ def _one_of(**given: Any) -> str:
     return asked[0]
 
 
+def _batches(name: str, value: Iterable[Any]) -> Iterator[Any]:
+    """Batches one after the other; of a tensor each example would be taken for one, and of a dict each name."""
+    try:
+        walked = None if isinstance(value, torch.Tensor | Mapping | str | bytes) else iter(value)
+    except TypeError:
+        walked = None
+    if walked is None:
+        raise ValueError(
+            f"{name} must be a sequence of batches, such as [x] or a DataLoader; got {arguments.shown(value)}"
+        )
+    yield from walked  # a loader's own errors are its own
+
+
 def _shown(calibration: Iterable[Any], device: torch.device, inputs: Callable[[Any], Any] | None) -> list[Given]:
     """The batches of the calibration without their labels, which have no part in it."""
-    return [
-        batch._replace(labels=None) for batch in each(arguments.listed("calibration", calibration), device, inputs)
-    ]
+    return [batch._replace(labels=None) for batch in each(_batches("calibration", calibration), device, inputs)]
 
 
 def _holds_examples(batch: Given) -> bool:
