@@ -157,3 +157,16 @@ def test_modules_in_half_precision_are_linearised_in_single(half):
     found = linearise(module.to(half), X.to(half), Y, X[:3].to(half), steps=20, step_size=0.1)
     np.testing.assert_allclose(found.outputs(20)[0], wanted.outputs(20)[0], atol=0.05)
     assert module[0].weight.dtype == half
+
+
+def test_hooks_on_gradients_have_no_part_in_a_forecast():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2)).double()
+    X, Y, *_ = map(torch.from_numpy, task())
+    settings = {"steps": 20, "step_size": 0.1, "batch_size": 8, "renew": 2}
+    wanted = linearise(module, X, Y, **settings)
+    module[1].register_full_backward_hook(lambda module, inputs, outputs: (0 * inputs[0],))
+    module[0].weight.register_hook(lambda gradient: 0 * gradient)
+    found = linearise(module, X, Y, **settings)
+    np.testing.assert_array_equal(found.outputs(20)[0], wanted.outputs(20)[0])
+    assert module[1]._backward_hooks

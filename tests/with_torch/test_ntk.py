@@ -983,6 +983,18 @@ def test_a_single_example_and_inputs_of_another_length_have_their_kernel():
     close(ntk(tokens, x, y), naive(tokens, x, y))
 
 
+@pytest.mark.parametrize("register", ["register_full_backward_hook", "register_full_backward_pre_hook"])
+def test_hooks_on_gradients_of_modules_have_no_part_in_a_kernel(register):
+    model, x, seen = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double(), draw(4, 3), []
+    wanted = naive(model, x)
+    getattr(model[1], register)(lambda module, *given: seen.append(1) or (0 * given[0][0],))
+    close(ntk(model, x), wanted)
+    assert not seen
+    model(x).sum().backward()
+    assert seen
+    assert not model[0].weight.grad.any()
+
+
 def test_inference_mode_makes_no_difference():
     model = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double()
     with torch.inference_mode():

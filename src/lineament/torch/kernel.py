@@ -62,7 +62,7 @@ def ntk(
     with (
         torch.inference_mode(False),
         _buffers_kept(modules),
-        _gradients_as_they_are(model),
+        _gradients_as_they_are(modules),
         full_precision(),
         differentiable(model),
     ):
@@ -78,16 +78,23 @@ def _differentiable(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 @contextmanager
-def _gradients_as_they_are(model: nn.Module) -> Iterator[None]:
-    """Inside, hooks on the gradients of parameters wait: they are for training, and may change what they see."""
-    waiting: list[tuple[nn.Parameter, Any]] = [(p, p._backward_hooks) for p in model.parameters() if p._backward_hooks]
+def _gradients_as_they_are(modules: Modules) -> Iterator[None]:
+    """Inside, hooks on gradients of parameters and modules wait: they are for training, and may change what they see."""
+    waiting: list[tuple[Any, str, Any]] = []
+    for _, module in modules:
+        for kind in ("_backward_hooks", "_backward_pre_hooks"):
+            if hooks := getattr(module, kind):
+                waiting.append((module, kind, hooks))
+        for parameter in module._parameters.values():
+            if parameter is not None and parameter._backward_hooks:
+                waiting.append((parameter, "_backward_hooks", parameter._backward_hooks))
     try:
-        for parameter, _ in waiting:
-            parameter._backward_hooks = None
+        for owner, kind, hooks in waiting:
+            setattr(owner, kind, type(hooks)() if isinstance(owner, nn.Module) else None)
         yield
     finally:
-        for parameter, hooks in waiting:
-            parameter._backward_hooks = hooks
+        for owner, kind, hooks in waiting:
+            setattr(owner, kind, hooks)
 
 
 @contextmanager

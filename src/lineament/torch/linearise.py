@@ -93,6 +93,9 @@ class Tangents(AbstractTangents):
 
     def __init__(self, module: nn.Module, memory: float) -> None:
         self.module, self.memory = copied(module), memory
+        for part in self.module.modules():  # hooks on gradients are for training, and may change what they see
+            part._backward_hooks.clear()
+            part._backward_pre_hooks.clear()
         # A kernel in half precision has eigenvalues below zero, by rounding alone.
         if any(parameter.dtype in HALF for parameter in self.module.parameters()):
             self.module.float()
