@@ -209,6 +209,54 @@ def test_semicolons_go_with_decimal_commas(tmp_path):
     assert tables.read(tmp_path / "words.csv").features == ("a", "b=x,1")
 
 
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        ("tsv", "a\tb\ty\n1\t2,5\t-1,25e2\n0,5\t3\t2\n"),
+        ("tsv", "1\t2,5\t-125\n0,5\t3\t2\n"),
+        ("txt", "a b y\n1 2,5 -1,25e2\n0,5 3 2\n"),
+        ("txt", "1 2,5 -1,25e2\n0,5 3 2\n"),
+        ("csv", "a;b;y\n1;2,5;-125\n0,5;3;2\n"),
+    ],
+)
+def test_decimal_commas_are_read_wherever_commas_do_not_separate(tmp_path, ending, text):
+    path = tmp_path / f"t.{ending}"
+    path.write_text(text)
+    X, y = whole(tables.read(path))
+    np.testing.assert_array_equal(X, [[1, 2.5], [0.5, 3]])
+    np.testing.assert_array_equal(y, [-125, 2])
+
+
+def test_a_decimal_comma_may_come_late_and_beside_words_with_points(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\nst. x;1\nst. y;2\nst. y;0,5\n")
+    np.testing.assert_array_equal(whole(tables.read(path))[1], [1, 2, 0.5])
+
+
+def test_commas_that_may_mark_thousands_are_no_decimal_commas(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a\ty\n1,500\t1\n2,250\t2\n")
+    with pytest.raises(ValueError, match=r"got a decimal comma, '1,500', in example 1\. Write numbers with a point"):
+        tables.read(path)
+    path.write_text("a\ty\n0,500\t1\n2,250\t2\n")
+    np.testing.assert_array_equal(whole(tables.read(path))[0], [[0.5], [2.25]])
+    path.write_text("a\ty\n" + "1,5\t1\n" * 70 + "1.234\t2\n")
+    with pytest.raises(
+        ValueError, match=r"column 'a' must hold numbers with decimal commas.*got '1\.234', whose point"
+    ):
+        whole(tables.read(path))
+
+
+def test_what_separates_is_what_both_lines_have_equally_often(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("height, cm\tw, kg\n1.5\t2\n2.5\t3\n")
+    assert tables.read(path).features == ("height, cm",)
+    path.write_text("a;b,c\n1,2\n3,4\n")
+    assert tables.read(path).features == ("a;b",)
+    path.write_text("height, cm\tw, kg\ty\nx\t1.5\t2\t1\nz\t2.5\t3\t2\n")  # R's names of rows
+    assert tables.read(path).features == ("height, cm", "w, kg")
+
+
 def test_a_column_without_any_value_leaves_its_rows_in(tmp_path):
     (tmp_path / "t.csv").write_text("a,e,b\n1,,2\n3,NA,4\n")
     table = tables.read(tmp_path / "t.csv")

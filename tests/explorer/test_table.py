@@ -139,6 +139,10 @@ TABLES = {
     "quotes within quotes": (
         '"a ""one""","b,c",d,y\n1,2,4,"u"\n2,1,0,"v,w"\n3,5,1,"u"\n4,0,1,"v,w"\n1,7,3,"say ""x"""\n0,3,9,"u"\n'
     ),
+    "decimal commas and tabs": "a\tb\ty\n1,5\t2\t4,25\n2,5\t1\t0\n3\t5,125\t1\n4\t0\t-1,5\n",
+    "decimal commas alone": "1,5\t2\t4,25\n2,5\t1\t0\n3\t5,125\t1\n4\t0\t-1,5\n",
+    "decimal commas and semicolons": "a;b;y\n1;2;4\n2;1;0\n3,5;5;1\n4;0;-1,5\n",
+    "commas in names": "height, cm\tw, kg\ty\n1.5\t2\t4\n2.5\t1\t0\n3\t5\t1\n4\t0\t1\n",
     "names twice": "a,a,a,y\n1,2,7,2\n2,5,3,1\n3,1,0,4\n0,3,3,1.5\n5,2,1,6\n",
 }
 
@@ -212,11 +216,21 @@ def test_a_long_table_keeps_the_same_examples(site, tmp_path):
             "a,b\n" + "\n".join(f"w{i},{i}" for i in range(101)),
             "or at most 100 different words; got more, such as 'w0'",
         ),
+        ("a,b\n10%,1\n12%,2\n", "got a percentage, '10%', in example 1. Write plain numbers"),
+        ("a,b\n1,€5\n2,€7\n", "got a sum of money, '€5'"),
+        ("a\tb\n1,500\t1\n2,250\t2\n", "got a decimal comma, '1,500', in example 1. Write numbers with a point"),
+        ("a;b\n" + "1,5;1\n" * 60 + "1.234;2\n", "whose point may mark thousands: write plain numbers"),
+        ("a,b\n" + "".join(f"n{i},{i}\n" for i in range(12)), "words that come more than once; got 12 of them"),
+        ("a,b\n1,true\n2,1\n3,0\n", "not both; got '1' and, in example 1, 'true'"),
         ("a,b\n1,2\n1,2,3\n", "example 2 has 3 cells, 2 expected"),
         ("PK\x03\x04\0\0,\n", "must be a table of text to be read on this page; use the command: lineament forecast"),
         ("a,b\n1,2\n", "at least two complete rows"),
         ("a,b\n1,2\n1,3\n", "at least one feature must vary"),
-        ("a,b\n1,2\n2,2\n", "the target b must vary"),
+        ("a,b\n1,2\n2,2\n", "the target b must vary; all 2 rows have the same"),
+        (
+            f"a,b\n1,{2**60}\n2,{2**60 + 1}\n",
+            "or differ by less than 2e+04, which numbers near 1e+18 need to be told apart in float64: subtract",
+        ),
         ("a,b\ninf,2\n2,3\n1,1\n", "holds an infinite value"),
         ("a,b\n1e200,2\n2e200,3\n-1e200,1\n", "squares fit float64"),
     ],

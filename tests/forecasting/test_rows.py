@@ -104,7 +104,9 @@ def test_classes_are_one_hot_in_their_natural_order():
     ("change", "said"),
     [
         ({"X": np.full((8, 1), 2.0)}, "at least one feature must vary; all 1 columns are constant"),
-        ({"y": np.full(8, 2.0)}, "the target .* must vary"),
+        ({"y": np.full(8, 2.0)}, "the target .* must vary; all training rows have the same$"),
+        ({"y": 2**60 + np.arange(8)}, r"the target .* must vary; .*, or differ by less than 2e\+04"),
+        ({"X": np.full((8, 1), 2.0**60)}, r"are constant, or differ by less than 2e\+04"),
         ({"X": np.full((8, 1), np.inf)}, "column 'x0' holds an infinite value"),
         (
             {"X": np.array([[1.0], [2.0], [3.0], *[[np.nan]] * 5])},

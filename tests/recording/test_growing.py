@@ -206,3 +206,64 @@ def test_a_pipe_is_neither_waited_for_nor_replaced(tmp_path):
     with pytest.raises(ValueError, match=r"cannot write the recording to .*A device or a pipe"):
         whole.save(pipe)
     assert pipe.is_fifo()
+
+
+def damaged(file):
+    file.write_bytes(file.read_bytes()[:100])
+
+
+def test_a_damaged_last_file_says_that_moving_it_away_keeps_the_rest(tmp_path):
+    grown(tmp_path, range(3)).close()
+    last = tmp_path / store.name(2)
+    damaged(last)
+    remedy = r"000002\.npz' is no recording that can be read: .*\. Move this file out of the folder to keep what was"
+    with pytest.raises(ValueError, match=remedy):
+        Recording.load(tmp_path)
+    growing = Growing(tmp_path)
+    with pytest.raises(ValueError, match=remedy):
+        growing.resume()
+    last.rename(tmp_path / "damaged")
+    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0, 1])
+    growing.resume()
+    growing.add(row(2))
+    growing.write()
+    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0, 1, 2])
+
+
+def test_a_damaged_file_in_between_says_what_must_go_with_it(tmp_path):
+    grown(tmp_path, range(4)).close()
+    damaged(tmp_path / store.name(1))
+    with pytest.raises(ValueError, match=r"Move this file and those after it, to 000003\.npz, out of the folder"):
+        Recording.load(tmp_path)
+    for number in (1, 2, 3):
+        (tmp_path / store.name(number)).unlink()
+    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0])
+
+
+def test_a_damaged_first_file_says_how_the_later_ones_are_read(tmp_path):
+    grown(tmp_path, range(3)).close()
+    damaged(tmp_path / store.name(0))
+    with pytest.raises(ValueError, match=rf"can be read by itself, as Recording\.load\('{tmp_path}/000001\.npz'\)$"):
+        Recording.load(tmp_path)
+    np.testing.assert_array_equal(Recording.load(tmp_path / store.name(1)).steps, [1])
+
+
+def test_only_what_is_damaged_is_told_to_go(tmp_path, monkeypatch):
+    grown(tmp_path, range(2)).close()
+    last = tmp_path / store.name(1)
+    for error in (PermissionError(13, "Permission denied"), MemoryError("too large")):
+        with monkeypatch.context() as broken:
+            broken.setattr(np, "load", lambda *_, error=error, **__: (_ for _ in ()).throw(error))
+            with pytest.raises(ValueError, match=r"(denied.*|large)$"):
+                store.read_file(last)
+    monkeypatch.setattr(store, "FORMAT", 7)
+    with pytest.raises(ValueError, match=r"another version$"):
+        store.read_file(last)
+    alone = tmp_path / "run.npz"
+    alone.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"no recording that can be read: [^.]*$"):
+        store.read_file(alone)
+    (tmp_path / store.name(0)).unlink()
+    damaged(last)
+    with pytest.raises(ValueError, match=r"no recording that can be read: [^.]*\.?$"):
+        store.read_file(last)

@@ -164,3 +164,47 @@ def test_keras_is_needed_only_for_its_callback(monkeypatch):
         keras_callback(Recorder(X))
     with pytest.raises(ValueError, match="every must be one of 'epoch', 'step'"):
         keras_callback(Recorder(X), "day")
+
+
+def test_inputs_are_the_recorders_own_and_told_from_others_when_a_run_is_resumed(tmp_path):
+    x = np.arange(6).reshape(3, 2)
+    with Recorder(x, path=tmp_path) as recorder:
+        recorder(lambda x: 1.0 * x, 0)
+        x[:] = 0
+        recorder(lambda x: 1.0 * x, 1)
+        np.testing.assert_array_equal(recorder.recording.outputs[0], recorder.recording.outputs[1])
+    with pytest.raises(
+        ValueError, match=r"must be those of the recording that is resumed, \(3, 2\) with the check sum"
+    ):
+        Recorder(x, path=tmp_path, resume=True)
+    Recorder(np.arange(6).reshape(3, 2), path=tmp_path, resume=True).close()
+
+
+@pytest.mark.parametrize(("every", "steps"), [("epoch", [0, 1, 2, 3]), ("step", np.arange(10))])
+def test_a_keras_callback_goes_on_from_the_epoch_that_a_run_is_resumed_from(monkeypatch, tmp_path, every, steps):
+    stand_in(monkeypatch)
+
+    class Model:
+        trainable_weights = ()
+
+        def __call__(self, x, training):
+            return x[:, :2]
+
+    def fit(recorder, begin, end):
+        callback = keras_callback(recorder, every)
+        callback.model, callback.params = Model(), {"steps": 3}
+        callback.on_train_begin()
+        for epoch in range(begin, end):
+            callback.on_epoch_begin(epoch)
+            for batch in range(3):
+                callback.on_train_batch_end(batch, {"loss": float(epoch)})
+            callback.on_epoch_end(epoch, {"loss": float(epoch)})
+        callback.on_train_end()
+
+    fit(Recorder(X, LABELS, path=tmp_path), 0, 3)
+    fit(Recorder(X, LABELS, path=tmp_path, resume=True), 1, 3)
+    held = Recording.load(tmp_path)
+    np.testing.assert_array_equal(held.steps, steps)
+    assert held.loss[-1] == 2
+    fit(Recorder(X, LABELS, path=tmp_path, resume=True), 0, 1)  # no checkpoint: a further fit
+    assert Recording.load(tmp_path).steps[-1] == steps[-1] + (1 if every == "epoch" else 3)

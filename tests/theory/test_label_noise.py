@@ -105,6 +105,16 @@ def test_white_inputs_align_at_half_their_second_moment():
     assert end.first * end.second == pytest.approx(5.0)
 
 
+@pytest.mark.parametrize(("size", "speed"), [(1e200, 1e200), (1e-200, 1e200), (1e200, 1e-200), (1e-200, 1e-200)])
+def test_the_line_follows_the_scales_of_target_and_inputs(size, speed):
+    rng = np.random.default_rng(3)
+    X, beta = rng.normal(size=(9, 4)), rng.normal(size=4)
+    plain, scaled = line(beta, X.T @ X), line(size * beta, speed * (X.T @ X))
+    np.testing.assert_allclose(scaled.first, np.sqrt(size) * plain.first, rtol=1e-12)
+    np.testing.assert_allclose(scaled.second, np.sqrt(size) * plain.second, rtol=1e-12)
+    np.testing.assert_allclose(scaled.rates, speed * plain.rates, rtol=1e-10)
+
+
 def test_one_input_is_already_aligned():
     end = line([2.0], [[3.0]])
     assert end.first == pytest.approx(np.sqrt(2))

@@ -165,6 +165,24 @@ def test_slow_components_keep_their_digits():
     np.testing.assert_allclose(found, 1e-19, rtol=1e-12)
 
 
+def test_convergence_beyond_stability_grows_away_from_the_optimum_and_ends_infinite():
+    d, moment = [1.0, 1.0, 1.0, 0.0], [[2.0, 2.0, 2.0, 2.0]]
+    found = theory.convergence([3, 10**4, 10**4 + 1], d, [[3.0, 2.0, 1.0, 1.0]], moment, 4.0, 1.0)
+    np.testing.assert_array_equal(found[0], [[2 - 27, 2, 2 + 27, 25]])
+    np.testing.assert_array_equal(found[1:, 0, :3], [[np.inf, 2, -np.inf], [-np.inf, 2, np.inf]])
+    np.testing.assert_array_equal(found[1, 0, 3], 1 + 8e4)
+    # The power fits float64 and what it is taken of does not.
+    huge = theory.convergence([4], [1.0], [[1e308]], [[-1e308]], 3.0, 1.0)
+    np.testing.assert_array_equal(huge, [[[np.inf]]])
+    np.testing.assert_array_equal(theory.convergence([0], [1e308], [[3.0]], [[2.0]], 1e10, 1.0), [[[3.0]]])
+
+
+@pytest.mark.parametrize(("moment", "step"), [([[1e300]], 1.0), ([[1.0]], 1e300)])
+def test_convergence_refuses_what_does_not_fit_float64(moment, step):
+    with pytest.raises(ValueError, match="moment / d must fit float64; rescale the data"):
+        theory.convergence([1], [1e-100], [[1.0]], moment, step, step)
+
+
 def relu_step(W, a, X, y, step):
     hidden = X @ W.T
     error = np.maximum(hidden, 0) @ a - y

@@ -152,6 +152,13 @@ def test_covariance_spread_is_the_mean_squared_overlap_and_unbiased():
     assert twin.covariance_spread(np.eye(3)) == 0
 
 
+def test_covariance_spread_refuses_inputs_whose_fourth_powers_overflow():
+    x = np.random.default_rng(0).normal(size=(6, 4))
+    assert twin.covariance_spread(1e60 * x) == pytest.approx(1e240 * twin.covariance_spread(x), rel=1e-12)
+    with pytest.raises(ValueError, match=r"x must .* 1e\+70"):
+        twin.covariance_spread(1e200 * x)
+
+
 @given(sizes, seeds, st.sampled_from([(1.0, 0.0), (0.0, 0.7), (1.0, 1.0), (0.2, 1.5)]), st.integers(0, 2))
 def test_trajectory_is_descent_step_by_step(shape, seed, steps, outputs):
     """On train and fresh points, for n < d and n > d, rank deficient too; weights, outputs and losses."""

@@ -1,6 +1,7 @@
 """Expanding and collapsing: the same function, whatever the layer, and never a layer dropped in silence."""
 
 import copy
+import functools
 import subprocess
 import sys
 from itertools import pairwise
@@ -186,6 +187,66 @@ def test_mode_gradients_hooks_and_the_random_state_are_kept():
     assert seen == ["Factored", "Linear"]
 
 
+HOOKED = ("register_hook", "register_post_accumulate_grad_hook")
+
+
+@pytest.mark.parametrize("register", HOOKED)
+def test_a_layer_whose_weight_has_a_gradient_hook_is_left_alone_with_its_hook(register):
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3), nn.MultiheadAttention(4, 2))
+    seen = []
+    getattr(model[0].weight, register)(lambda found: seen.append(tuple(found.shape)))
+    getattr(model[2].in_proj_weight, register)(lambda found: seen.append(tuple(found.shape)))
+    net, report = expand(model, 2)
+    assert [row.layer for row in report.done] == ["1", "2.out_proj"]
+    assert all("a hook acts on the gradient of its weight" in report[name].note for name in ("0", "2.in_proj_weight"))
+    net[1](net[0](torch.ones(2, 3))).sum().backward()
+    assert seen == [(3, 3)]
+    small, truncation = truncate(model, ranks=1)
+    assert [row.layer for row in truncation.layers.done] == ["1", "2.out_proj"]
+    small[1](small[0](torch.ones(2, 3))).sum().backward()
+    assert seen == [(3, 3)] * 2
+
+
+def test_hooks_of_what_stays_a_parameter_are_kept_and_those_of_methods_move_to_the_copy():
+    class Clipped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.calls = nn.Linear(2, 2), 0
+            self.inner.bias.register_hook(self.clip)
+
+        def clip(self, gradient):
+            self.calls += 1
+            return gradient.clamp(-1, 1)
+
+    model = Clipped()
+    net, report = expand(model, 2)
+    assert report["inner"].done
+    (10 * net.inner(torch.ones(1, 2))).sum().backward()
+    assert torch.equal(net.inner.bias.grad, torch.ones(2))
+    assert (model.calls, net.calls) == (0, 1)
+    net.inner.bias.requires_grad_(False)
+    assert collapse(net).inner.bias._backward_hooks
+
+
+def test_collapsing_names_the_factors_whose_hooks_it_cannot_keep():
+    net, _ = expand(nn.Sequential(nn.Linear(3, 3), nn.MultiheadAttention(4, 2)), 2)
+    net[0][1].weight.register_hook(lambda gradient: gradient)
+    with pytest.warns(UserWarning, match="hooks on the gradients of the factors of '0' are left out"):
+        collapse(net)
+    net, _ = expand(nn.Sequential(nn.MultiheadAttention(4, 2)), 2, layers=["0.in_proj_weight"])
+    net[0].parametrizations.in_proj_weight.original1.register_post_accumulate_grad_hook(lambda parameter: None)
+    with pytest.warns(UserWarning, match="of the factors of '0.in_proj_weight' are left out"):
+        collapse(net)
+
+
+@pytest.mark.parametrize("change", [lambda m: expand(m, 2)[0], lambda m: truncate(m, ranks=1)[0], collapse])
+def test_what_is_made_in_inference_mode_can_be_trained(change):
+    with torch.inference_mode():
+        net = change(nn.Sequential(nn.Linear(3, 3), nn.GRU(3, 4)))
+    net[1](net[0](torch.ones(2, 3)))[0].sum().backward()
+    assert all(parameter.grad is not None for parameter in net.parameters())
+
+
 def test_compiled_and_exported():
     model = nn.Sequential(nn.Conv2d(1, 3, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4)).eval()
     x = torch.randn(2, 1, 7, 7)
@@ -241,7 +302,31 @@ def with_own_forward():
     return layer
 
 
+class Handed(nn.Module):
+    """Another name for a layer that replacing the layer does not reach."""
+
+    def __init__(self, wrap):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self._other = wrap(self.layer)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Compiled(nn.Module):
+    """A part that was compiled on its own, as people do with each block."""
+
+    def __init__(self):
+        super().__init__()
+        self.part = torch.compile(nn.Sequential(nn.Linear(3, 3), nn.MultiheadAttention(4, 2)), backend="eager")
+
+
 SKIPPED = {
+    "hidden list": (lambda: Handed(lambda layer: [[layer]]), "also held by the list '_other'"),
+    "method": (lambda: Handed(lambda layer: layer.forward), "also held by the method '_other'"),
+    "partial": (lambda: Handed(lambda layer: functools.partial(layer.forward)), "also held by the partial '_other'"),
+    "compiled part": (Compiled, "in a part that torch.compile took as it was"),
     "parametrised": (lambda: parametrizations.orthogonal(nn.Linear(3, 3)), "parametrize computes its weight"),
     "parametrised norm": (lambda: parametrizations.weight_norm(nn.Conv1d(3, 3, 1)), "parametrize computes its weight"),
     "pruned": (lambda: prune.l1_unstructured(nn.Linear(3, 3), "weight", 0.5), "a hook computes it"),
@@ -272,6 +357,38 @@ def test_what_cannot_be_expanded_is_left_alone_and_named(case):
     assert any(reason in row.note for row in report.skipped)
     assert not any(isinstance(module, Factored) for module in net.modules())
     assert reason in str(report)
+
+
+def test_a_compiled_part_goes_on_computing_with_its_own_parameters():
+    model = nn.Sequential(torch.compile(nn.Linear(3, 3), backend="eager"), nn.Linear(3, 2))
+    x = torch.randn(4, 3)
+    model(x)
+    for net in (expand(model, 2).model, truncate(model, ranks=1).model):
+        with torch.no_grad():
+            for parameter in net[0].parameters():
+                parameter.zero_()
+        assert not net[0](x).any()
+        assert isinstance(net[1], Factored)
+    net, _ = expand(nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2)), 2)
+    net[0] = torch.compile(net[0], backend="eager")
+    with pytest.raises(ValueError, match=r"products in compiled parts; '0\._orig_mod' is one: put back"):
+        collapse(net)
+
+
+def test_a_transposed_convolution_may_be_told_the_size_of_its_outputs():
+    class Up(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1)
+
+        def forward(self, x):
+            return self.up(x, [12, 12]), self.up(x, output_size=(11, 12))
+
+    model, x = Up().double(), torch.randn(2, 4, 6, 6, dtype=torch.float64)
+    for net in (expand(model, 3).model, truncate(model, ranks=3).model, collapse(expand(model, 2).model)):
+        assert [tuple(found.shape[2:]) for found in net(x)] == [(12, 12), (11, 12)]
+    for found, wanted in zip(expand(model, 3).model(x), model(x), strict=True):
+        torch.testing.assert_close(found, wanted)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

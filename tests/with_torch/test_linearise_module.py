@@ -1,11 +1,14 @@
 """A PyTorch module, linearised: against the same network in JAX, and against its own training."""
 
+import copy
+import types
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import parametrizations
 
 import lineament as la
 from lineament.forecasting import network_train
@@ -110,3 +113,60 @@ def test_steps_of_a_module_are_those_of_the_same_model():
     theirs = linearise(module, *map(torch.from_numpy, (X, Y, Z, W)), **settings)
     for mine, other in zip(network_train._trained(ours), network_train._stepped(theirs), strict=True):
         np.testing.assert_allclose(other, mine, atol=1e-9)
+
+
+class Normed(nn.Module):
+    """A layer whose weight is normalised, by a function without a derivative forwards or by plain ones; with `logits`."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer, self.out = layer, nn.Linear(5, 2).double()
+
+    def forward(self, x):
+        return types.SimpleNamespace(logits=self.out(torch.tanh(self.layer(x))))
+
+
+class Plainly(nn.Module):
+    def __init__(self, like):
+        super().__init__()
+        self.bias = nn.Parameter(like.bias.detach().clone())
+        held = like.parametrizations.weight
+        self.g, self.v = (nn.Parameter(part.detach().clone()) for part in (held.original0, held.original1))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.g * self.v / self.v.norm(dim=1, keepdim=True), self.bias)
+
+
+def test_layers_without_a_derivative_forwards_and_models_with_logits_are_linearised():
+    torch.manual_seed(0)
+    model = Normed(parametrizations.weight_norm(nn.Linear(4, 5).double()))
+    plain = copy.deepcopy(model)
+    plain.layer = Plainly(model.layer)
+    X, Y, Z, W = map(torch.from_numpy, task())
+    found, wanted = (linearise(module, X, Y, Z, W, steps=30, step_size=0.1) for module in (model, plain))
+    np.testing.assert_allclose(found.outputs(7)[1], wanted.outputs(7)[1], rtol=1e-9)
+    np.testing.assert_allclose(found.safety.loss, wanted.safety.loss, rtol=1e-7)
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_modules_in_half_precision_are_linearised_in_single(half):
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+    X, Y, *_ = map(torch.from_numpy, task())
+    wanted = linearise(module, X.float(), Y, steps=20, step_size=0.1)
+    found = linearise(module.to(half), X.to(half), Y, X[:3].to(half), steps=20, step_size=0.1)
+    np.testing.assert_allclose(found.outputs(20)[0], wanted.outputs(20)[0], atol=0.05)
+    assert module[0].weight.dtype == half
+
+
+def test_hooks_on_gradients_have_no_part_in_a_forecast():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2)).double()
+    X, Y, *_ = map(torch.from_numpy, task())
+    settings = {"steps": 20, "step_size": 0.1, "batch_size": 8, "renew": 2}
+    wanted = linearise(module, X, Y, **settings)
+    module[1].register_full_backward_hook(lambda module, inputs, outputs: (0 * inputs[0],))
+    module[0].weight.register_hook(lambda gradient: 0 * gradient)
+    found = linearise(module, X, Y, **settings)
+    np.testing.assert_array_equal(found.outputs(20)[0], wanted.outputs(20)[0])
+    assert module[1]._backward_hooks

@@ -925,3 +925,229 @@ def test_inputs_that_are_not_finite_are_named(bad):
         ntk(model, bad * x)
     with pytest.raises(ValueError, match="y must be finite; some of its numbers are not"):
         ntk(model, x, bad * x)
+
+
+class Mixing(nn.Module):
+    """A dense layer, and a function of all its outputs."""
+
+    def __init__(self, mix):
+        super().__init__()
+        self.layer, self.mix = nn.Linear(3, 2).double(), mix
+
+    def forward(self, x):
+        return self.mix(self.layer(x))
+
+
+MIXING = {
+    "softmax": lambda z: z.softmax(0),
+    "centred": lambda z: z - z.mean(0),
+    "normalised": lambda z: functional.batch_norm(z[:, :, None].repeat(1, 1, 3), None, None, training=True)[..., 0],
+    "neighbour": lambda z: z + 0.1 * z.roll(1, 0),
+    "out of sight": lambda z: z / z.detach().abs().mean(),
+    "attention": lambda z: functional.scaled_dot_product_attention(z[None], z[None], z[None])[0],
+}
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+@pytest.mark.parametrize("mix", MIXING)
+def test_models_whose_examples_see_each_other_are_refused(mix, n):
+    model = Mixing(MIXING[mix])
+    x = draw(n, 3)
+    for forward in (None, lambda model, x: model(x)):
+        with pytest.raises(ValueError, match="whatever others are beside it; this one mixes examples"):
+            ntk(model, x, forward=forward)
+    with pytest.raises(ValueError, match="this one mixes examples"):
+        ntk(model, x, memory=1)  # one example at a time
+    with pytest.raises(ValueError, match="this one mixes examples"):
+        ntk(model, x[:1], draw(4, 3))
+
+
+def test_models_that_mix_pairs_of_examples_are_refused():
+    model = Mixing(lambda z: z.unflatten(0, (-1, 2)).flip(1).flatten(0, 1) + z)
+    with pytest.raises(ValueError, match="must take its examples in any number; given 1 it raised"):
+        ntk(model, draw(6, 3))
+
+
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_outputs_that_are_not_finite_are_not_taken_for_random_ones(value):
+    with pytest.raises(ValueError, match="model must give finite outputs"):
+        ntk(Mixing(lambda z: z + value), draw(3, 3))
+
+
+def test_a_single_example_and_inputs_of_another_length_have_their_kernel():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double()
+    x, y = draw(1, 3), draw(2, 3)
+    close(ntk(model, x, y), naive(model, x, y))
+    tokens = nn.Sequential(nn.Conv1d(1, 2, 2), nn.Tanh(), nn.AdaptiveAvgPool1d(1), nn.Flatten()).double()
+    x, y = draw(1, 1, 5), draw(2, 1, 7)
+    close(ntk(tokens, x, y), naive(tokens, x, y))
+
+
+@pytest.mark.parametrize("register", ["register_full_backward_hook", "register_full_backward_pre_hook"])
+def test_hooks_on_gradients_of_modules_have_no_part_in_a_kernel(register):
+    model, x, seen = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double(), draw(4, 3), []
+    wanted = naive(model, x)
+    getattr(model[1], register)(lambda module, *given: seen.append(1) or (0 * given[0][0],))
+    close(ntk(model, x), wanted)
+    assert not seen
+    model(x).sum().backward()
+    assert seen
+    assert not model[0].weight.grad.any()
+
+
+def test_inference_mode_makes_no_difference():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double()
+    with torch.inference_mode():
+        x = draw(4, 3)
+        found = ntk(model, x), ntk(model, x[:1], x)
+    wanted = naive(model, x.clone())
+    close(found[0], wanted)
+    close(found[1], wanted[:1])
+
+
+class Asking(nn.Module):
+    """What `torch.func` cannot differentiate, with a parameter that no place gives."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.layer = nn.Parameter(draw(3)), nn.Linear(3, 2).double()
+
+    def forward(self, x):
+        return self.layer(x * self.scale.tanh()) + 0 * x.sum().item()
+
+
+@pytest.mark.parametrize("make", [Asking, lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()])
+def test_hooks_on_gradients_of_parameters_have_no_part_in_a_kernel(make):
+    model, x, seen = make(), draw(4, 3), []
+    wanted = naive(model, x)
+    for parameter in model.parameters():
+        parameter.register_hook(lambda gradient: seen.append(1) or 0 * gradient)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        close(ntk(model, x), wanted)
+    assert not seen
+    model(x).sum().backward()
+    assert len(seen) == len(list(model.parameters()))
+    assert not any(parameter.grad.any() for parameter in model.parameters())
+
+
+class Mixed(nn.Module):
+    """Layers with numbers of two types."""
+
+    def __init__(self, first, second):
+        super().__init__()
+        self.types = first, second
+        self.conv, self.norm = nn.Conv2d(2, 3, 3).to(first), nn.BatchNorm2d(3).to(second)
+        self.scale, self.table = nn.Parameter(draw(1, 3, 1, 1).to(first)), nn.Embedding(5, 6).to(first)
+        self.each, self.out = nn.Conv2d(3, 3, 3, groups=3).to(second), nn.Linear(6, 2).to(second)
+
+    def forward(self, x, index):
+        first, second = self.types
+        z = self.norm((self.conv(x.to(first)) * self.scale).to(second))
+        return self.out(self.each(z).flatten(1)[:, :6] + self.table(index).to(second))
+
+
+TYPES = [(torch.bfloat16, torch.float32), (torch.float32, torch.bfloat16), (torch.float32, torch.float64)]
+
+
+@pytest.mark.parametrize(("first", "second"), [*TYPES, (torch.float64, torch.float32)])
+def test_layers_of_several_types_have_a_kernel_of_the_widest(first, second):
+    model, wide = Mixed(first, second).eval(), Mixed(torch.float64, torch.float64).eval()
+    wide.load_state_dict(model.state_dict())
+    x, index = draw(4, 2, 6, 6), torch.tensor([0, 3, 1, 3])
+    found = ntk(model, (x, index))
+    assert found.dtype == torch.promote_types(first, second)
+    bar = 3e-2 if torch.bfloat16 in (first, second) else 1e-5
+    close(found.double(), naive(wide, (x, index)), bar)
+
+
+def test_a_model_that_computes_in_half_precision_by_itself_has_its_kernel():
+    class Half(nn.Sequential):
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return super().forward(x).float()
+
+    model, x = Half(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), draw(5, 3).float()
+    close(ntk(model, x), naive(model, x), 2e-2)
+
+
+class Writing(nn.Module):
+    """A model that writes into its inputs, or gives the same without."""
+
+    def __init__(self, writes):
+        super().__init__()
+        self.writes, self.layer, self.out = writes, nn.Linear(3, 4).double(), nn.Linear(4, 2).double()
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(parameter.numel()))
+
+    def forward(self, x):
+        x = x.sub_(1).mul_(2) if self.writes else (x - 1) * 2
+        return self.out(torch.tanh(self.layer(x)))
+
+
+def test_a_model_that_works_in_place_on_its_inputs_leaves_them_as_they_are():
+    x, y = draw(4, 3), draw(2, 3)
+    before = x.clone()
+    close(ntk(Writing(True), x, y), naive(Writing(False), x, y))
+    close(ntk(Writing(True), x, forward=lambda model, x: model(x)), naive(Writing(False), x))
+    assert torch.equal(x, before)
+
+
+class Beside(nn.Module):
+    """A dense layer, and beside it a parameter that no place explains, in what may vanish."""
+
+    def __init__(self, tied=False):
+        super().__init__()
+        self.layer, self.alpha = nn.Linear(4, 3).double(), nn.Parameter(torch.zeros(1).double())
+        self.W = self.layer.weight if tied else nn.Parameter(draw(3, 4))
+
+    def forward(self, x):
+        return self.layer(x) + self.alpha * torch.relu(torch.einsum("bi,oi->bo", x, self.W))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_vanishes_when_a_model_is_first_seen_is_not_taken_to_vanish_ever(tied):
+    model, x = Beside(tied), draw(5, 4)
+    close(ntk(model, x), naive(model, x))
+    with torch.no_grad():
+        model.alpha.fill_(1.5)
+    close(ntk(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_vanishes_for_the_first_examples_is_not_taken_to_vanish_for_all(tied):
+    model, x = Beside(tied), draw(9, 4)
+    with torch.no_grad():
+        model.alpha.fill_(1.5)
+    x[:4] = 0
+    close(ntk(model, x), naive(model, x))
+    close(ntk(model, x, memory=1), naive(model, x))
+
+
+class Branching(Beside):
+    """Examples that are alone, or longer, take another way."""
+
+    def forward(self, x):
+        weight = torch.einsum("oi->oi", self.W) if x.shape[1] > 4 else self.layer.weight
+        return functional.linear(x[:, :4], weight) + self.layer(x[:, -4:])
+
+
+def test_inputs_that_take_another_way_are_checked_anew():
+    model = Branching(tied=True)
+    x, y = draw(3, 4), draw(5, 6)
+    found = ntk(model, x, y)
+    one, other = (naive_jacobian(model, part) for part in (x, y))
+    close(found, torch.einsum("xip,yjp->xyij", one, other))
+    close(ntk(model, y, x), found.permute(1, 0, 3, 2))
+
+
+def naive_jacobian(model, x):
+    """The derivatives of a model by all its parameters, one output at a time."""
+    parameters = list(model.parameters())
+    rows = []
+    for k in range(len(x)):
+        for output in model(x[k : k + 1]).flatten():
+            gradients = torch.autograd.grad(output, parameters, retain_graph=True, allow_unused=True)
+            pairs = zip(parameters, gradients, strict=True)
+            rows.append(torch.cat([(torch.zeros_like(p) if g is None else g).flatten() for p, g in pairs]))
+    return torch.stack(rows).unflatten(0, (len(x), -1))

@@ -809,12 +809,14 @@ def test_a_frozen_normalisation_is_no_place():
 def test_the_last_pass_backwards_gives_up_every_place():
     model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), torch.ones(5, 3)
     jacobian = Jacobian(model)
-    kept, out, _ = jacobian._forward((x,))
-    backwards = Backwards(out, kept, free=True)
+    run, out = jacobian._forward((x,))
+    kept = run.found
+    backwards = Backwards(out, kept, out.dtype, free=True)
     assert len(backwards.derivatives()) == 4
     assert all(tap.z is out for tap in backwards.taps), "nothing in between is held"
-    noted, again, _ = jacobian._forward((x,))
-    held = Backwards(again, noted, free=False)
+    run, again = jacobian._forward((x,))
+    noted = run.found
+    held = Backwards(again, noted, again.dtype, free=False)
     held.derivatives()
     assert any(tap.z is not again for tap in held.taps)
 

@@ -419,6 +419,20 @@ def test_attention_is_linearised():
     assert np.abs(made.linearised[1] - made.outputs[1]).max() < 10 * step * moved
 
 
+def test_weight_normalisation_is_linearised():
+    model, x = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3).double()), torch.randn(6, 4).double()
+    recorder = Recorder(x, linearise=True)
+    recorder(model, 0)
+    step = 1e-4
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += step * torch.randn_like(parameter)
+    recorder(model, 1)
+    made = recorder.recording
+    moved = np.abs(made.outputs[1] - made.outputs[0]).max()
+    assert np.abs(made.linearised[1] - made.outputs[1]).max() < 10 * step * moved
+
+
 def test_what_cannot_be_linearised_says_so():
     class Straight(torch.autograd.Function):
         @staticmethod
@@ -643,3 +657,107 @@ def test_with_a_folder_only_what_is_not_yet_written_is_in_memory(tmp_path):
         recorder(model, step)
         assert len(recorder._growing._rows) == (step + 1) % 2
     np.testing.assert_array_equal(recorder.recording.steps, np.arange(5))
+
+
+def test_inputs_that_are_not_kept_are_told_from_others_when_a_run_is_resumed(tmp_path):
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+
+        def forward(self, a, b):
+            return self.layer(a - 2 * b)
+
+    model, a, b, tokens = Pair(), torch.randn(5, 3), torch.randn(5, 3), torch.randint(9, (5, 3))
+    for k, (given, others) in enumerate((
+        ({"a": a, "b": b}, [{"a": b, "b": a}, {"a": a, "b": b + 1}]),
+        ((a, b), [(b, a), (a[:, ::1] * 2, b)]),
+        ((a.bfloat16(), b.bfloat16()), [(b.bfloat16(), a.bfloat16())]),
+    )):  # fmt: skip
+        path = tmp_path / str(k)
+        with Recorder(given, path=path, layers=()) as recorder:
+            recorder(model.bfloat16() if k == 2 else model, 0)
+        for other in others:
+            with pytest.raises(
+                ValueError, match=r"must be those of the recording that is resumed, .*; got .* check sum"
+            ):
+                Recorder(other, path=path, resume=True)
+        same = dict(reversed(given.items())) if isinstance(given, dict) else given
+        Recorder(same, path=path, resume=True).close()
+    words = nn.Sequential(nn.Embedding(9, 2), nn.Flatten(), nn.Linear(6, 2))
+    with Recorder(tokens, path=tmp_path / "tokens") as recorder:
+        recorder(words, 0)
+    with pytest.raises(ValueError, match="probe_inputs must be those of the recording"):
+        Recorder(tokens.flip(0), path=tmp_path / "tokens", resume=True)
+    Recorder(tokens, path=tmp_path / "tokens", resume=True).close()
+
+
+def test_writing_into_the_probe_inputs_is_told_once():
+    model, x = nn.Linear(3, 2), torch.randn(5, 3)
+    recorder = Recorder(x)
+    recorder(model, 0)
+    x.mul_(2)
+    with pytest.warns(UserWarning, match="probe_inputs have been changed in place") as told:
+        recorder(model, 1)
+    assert told[0].filename == __file__
+    recorder(model, 2)
+    held = np.ones((5, 3), np.float32)
+    recorder = Recorder(held)
+    recorder(model, 0)
+    held[:] = 7
+    recorder(model, 1)
+    np.testing.assert_array_equal(recorder.recording.outputs[0], recorder.recording.outputs[1])
+    with torch.inference_mode():
+        recorder = Recorder(torch.ones(5, 3))
+    recorder(model, 0)
+
+
+class InPlace(nn.Module):
+    """A model that writes into its inputs, or gives the same without."""
+
+    def __init__(self, writes):
+        super().__init__()
+        self.writes, self.layer, self.out = writes, nn.Linear(3, 4).double(), nn.Linear(4, 2).double()
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(parameter.numel()))
+
+    def forward(self, x):
+        x = x.sub_(1).mul_(2) if self.writes else (x - 1) * 2
+        return self.out(torch.tanh(self.layer(x)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_model_that_works_in_place_on_its_inputs_is_asked_about_the_same_each_time():
+    x = torch.randn(6, 3).double()
+    recorder = Recorder(x, linearise=True)
+    recorder(InPlace(True), 0)
+    recorder(InPlace(True), 1)
+    found = recorder.recording
+    for outputs in (*found.outputs, *found.linearised):
+        np.testing.assert_allclose(outputs, InPlace(False)(x).detach(), rtol=1e-12)
+
+
+def test_a_trainers_callback_goes_on_from_the_checkpoint_that_a_run_is_resumed_from(monkeypatch, tmp_path):
+    home = types.ModuleType("transformers")
+    home.TrainerCallback = type("TrainerCallback", (), {})
+    monkeypatch.setitem(sys.modules, "transformers", home)
+    model, (x, y) = net(), data()
+
+    def trained(recorder, begin, end):
+        callback = recorder.transformers_callback("step")
+        state = types.SimpleNamespace(global_step=begin, is_world_process_zero=True, log_history=[])
+        callback.on_train_begin(None, state, None, model=model)
+        for _ in range(begin, end):
+            state.global_step += 1
+            callback.on_step_end(None, state, None, model=model)
+        callback.on_train_end(None, state, None)
+        return Recording.load(tmp_path).steps.tolist()
+
+    first = Recorder(x, y, path=tmp_path)
+    assert trained(first, 0, 6) == [*range(7)]
+    assert trained(Recorder(x, y, path=tmp_path, resume=True), 3, 5) == [*range(6)]
+    assert trained(Recorder(x, y, path=tmp_path, resume=True), 5, 6) == [*range(7)]
+    again = Recorder(x, y, path=tmp_path, resume=True)
+    assert trained(again, 0, 2) == [*range(9)]  # no checkpoint: a further training
+    assert trained(again, 0, 1) == [*range(10)]

@@ -1,5 +1,6 @@
 """Truncation: the best map of each rank, what it keeps and costs, within a budget, and measured on data."""
 
+import re
 import types
 from itertools import product
 
@@ -375,3 +376,156 @@ def test_the_error_with_data_is_that_of_new_data():
     report = truncate(model, ranks=2, calibration=[seen], data=[new]).report
     assert report.estimated_error == pytest.approx(report.measured.error, rel=0.2)
     assert report.estimated_error < report.bound / 5
+
+
+def tokens(outputs=6):
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Embedding(9, 8), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, outputs)).double()
+
+
+def rate(model, x, labels, axis=-1):
+    known = labels != -100
+    return (model(x).argmax(axis) == labels)[known].double().mean().item()
+
+
+def test_labels_of_every_token_are_measured_without_those_of_minus_100():
+    model, x = tokens(), torch.randint(9, (4, 7))
+    labels = torch.randint(6, (4, 7))
+    labels[:, 5:] = -100
+    small, report = truncate(model, ranks=1, data=[(x[:3], labels[:3]), (x[3:], labels[3:])])
+    assert report.measured.examples == 4
+    assert report.measured.accuracy == pytest.approx(rate(model, x, labels))
+    assert report.measured.truncated_accuracy == pytest.approx(rate(small, x, labels))
+    assert f"accuracy {report.measured.accuracy:.2%}" in str(report)
+    with pytest.raises(ValueError, match="data must hold labels from 0 to 5, or -100 for none; got 6 to 6"):
+        truncate(model, ranks=1, data=[(x, torch.full((4, 7), 6))])
+    odds = tokens(1)
+    _, report = truncate(odds, ranks=1, data=[(x, (labels > 2).long())])
+    assert report.measured.accuracy == pytest.approx(((odds(x)[..., 0] > 0) == (labels > 2)).double().mean().item())
+
+
+def test_labels_of_pictures_have_their_classes_after_the_examples():
+    model, x = nn.Conv2d(2, 5, 3, padding=1).double(), torch.randn(3, 2, 4, 6).double()
+    labels = torch.randint(5, (3, 4, 6))
+    small, report = truncate(model, ranks=1, data=[(x, labels)])
+    assert report.measured.accuracy == pytest.approx(rate(model, x, labels, 1))
+    assert report.measured.truncated_accuracy == pytest.approx(rate(small, x, labels, 1))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_labels_that_are_the_inputs_are_those_of_the_token_before(named):
+    model, x = tokens(9), torch.randint(9, (4, 7))
+    labels = torch.where(torch.arange(7) < 2, -100, x)
+    forward = lambda model, input_ids, **rest: model(input_ids)  # noqa: E731
+    batch = {"attention_mask": torch.ones_like(x), "input_ids": x, "labels": labels} if named else (x, labels)
+    _, report = truncate(model, ranks=1, data=[batch], forward=forward)
+    assert report.measured.accuracy == pytest.approx(
+        (model(x)[:, :-1].argmax(-1) == x[:, 1:])[:, 1:].double().mean().item()
+    )
+    other = torch.where(x == x[0, 3], (x + 1) % 9, labels)  # one differs: these are of their own tokens
+    _, report = truncate(model, ranks=1, data=[(x, labels), (x, other)])
+    assert report.measured.accuracy == pytest.approx(
+        (rate(model, x, labels) * 20 + rate(model, x, other) * (other >= 0).sum().item())
+        / (20 + (other >= 0).sum().item())
+    )
+
+
+@pytest.mark.parametrize(
+    ("outputs", "labels", "why"),
+    [
+        (6, torch.zeros(4, 5, dtype=torch.long), r"no classes of outputs \(4, 7, 6\)"),
+        (6, torch.zeros(4, 7), r"torch.float32 and shape \(4, 7\) were left out"),
+        (7, torch.zeros(4, 7, dtype=torch.long), r"outputs \(4, 7, 7\) may be along axis 1 or the last"),
+    ],
+)
+def test_labels_that_do_not_fit_are_said_to_be_left_out(outputs, labels, why):
+    x = torch.randint(9, (4, 7))
+    _, report = truncate(tokens(outputs), ranks=1, data=[(x, labels), (x, labels), x])
+    assert report.measured.accuracy is None
+    assert report.measured.examples == 12
+    assert re.search(why, report.measured.note)
+    assert str(report).count("were left out") == 1
+
+
+def test_what_is_not_finite_is_named():
+    model, good = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2)), torch.ones(4, 3)
+    for value, words in ((torch.nan, "has NaN in it"), (torch.inf, "has infinite ones")):
+        bad = good.clone()
+        bad[1, 2] = value
+        with pytest.raises(ValueError, match=f"data must hold finite numbers; input 0 of a batch {words}"):
+            truncate(model, ranks=1, data=[good, bad])
+        by_name = lambda model, x, bias: model[1](model[0](x) + bias)  # noqa: E731
+        with pytest.raises(ValueError, match=f"data must hold finite numbers; bias of a batch {words}"):
+            truncate(model, ranks=1, data=[{"x": good, "bias": bad}], forward=by_name)
+        only = nn.Sequential(nn.ConvTranspose1d(3, 3, 1))  # which no calibration looks at
+        with pytest.raises(ValueError, match="calibration must hold finite numbers; input 0 of"):
+            truncate(only, ranks=1, calibration=[bad[..., None]])
+    with pytest.raises(
+        ValueError, match=r"model must give finite outputs on data; some of those of shape \(4, 2\) are not"
+    ):
+        truncate(model, ranks=1, data=[good], forward=lambda model, x: model(x) + torch.inf)
+    with pytest.raises(ValueError, match="are too large to be squared"):
+        truncate(model, ranks=1, data=[good], forward=lambda model, x: model(x).double() * 1e200)
+    _, report = truncate(model, ranks=1, data=[good], fine_tune=lambda small: small[1].bias.data.fill_(torch.nan))
+    assert report.tuned.error == torch.inf
+    masked = lambda model, x, mask: model(x).softmax(1) + (mask == 0)  # noqa: E731
+    _, report = truncate(model, ranks=1, data=[{"x": good, "mask": torch.full((4, 2), -torch.inf)}], forward=masked)
+    assert report.measured.error < 1
+
+
+class InPlace(nn.Module):
+    """A model that writes into its inputs, or gives the same without."""
+
+    def __init__(self, writes):
+        super().__init__()
+        self.writes, self.layer, self.out = writes, nn.Linear(3, 4).double(), nn.Linear(4, 2).double()
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(parameter.numel()))
+
+    def forward(self, x):
+        x = x.sub_(1).mul_(2) if self.writes else (x - 1) * 2
+        return self.out(torch.tanh(self.layer(x)))
+
+
+def test_a_model_that_works_in_place_on_its_inputs_is_compared_on_the_same():
+    x = torch.randn(6, 3).double()
+    before = x.clone()
+    found, wanted = (
+        truncate(InPlace(writes), ranks=1, calibration=[x], data=[{"x": x}]).report for writes in (True, False)
+    )
+    assert torch.equal(x, before)
+    assert found.measured == wanted.measured
+    assert found.estimated_error == wanted.estimated_error
+
+
+def test_layers_that_are_given_their_inputs_by_name_are_calibrated():
+    class Named(nn.Sequential):
+        def forward(self, x):
+            return self[1](input=torch.tanh(self[0](input=x)))
+
+    model, x = Named(nn.Linear(3, 6), nn.Linear(6, 2)).double(), torch.randn(9, 3).double()
+    plain = nn.Sequential(model[0], nn.Tanh(), model[1])
+    found, wanted = (truncate(each, ranks=1, calibration=[x]) for each in (model, plain))
+    assert all(row.seen for row in found.report.layers)
+    torch.testing.assert_close(found.model(x), wanted.model(x))
+
+
+class Broken(torch.utils.data.Dataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, k):
+        raise KeyError("no such picture")
+
+
+@pytest.mark.parametrize("name", ["data", "calibration"])
+def test_one_batch_is_no_list_of_batches_and_errors_of_a_loader_are_its_own(name):
+    x, layer = torch.randn(6, 3), nn.Linear(3, 2)
+    for one in (x, {"input": x}, "x", 3):
+        with pytest.raises(
+            ValueError, match=rf"{name} must be a sequence of batches, such as \[x\] or a DataLoader; got"
+        ):
+            truncate(layer, ranks=1, **{name: one})
+    with pytest.raises(KeyError, match="no such picture"):
+        truncate(layer, ranks=1, **{name: torch.utils.data.DataLoader(Broken())})
+    assert truncate(layer, ranks=1, data=[x]).report.measured.examples == 6

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from .labels import is_number
+from .labels import is_number, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,9 @@ MISSING = ["?"]
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 _COMMA = re.compile(r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$", re.ASCII)
+_THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$", re.ASCII)
+_POINT = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_LOOKED_AT = 50, 2**16  # lines, and bytes of them, in which a decimal comma is looked for
 ENDINGS = tuple(ending + packed for packed in ("", *OPENERS) for ending in TEXT)
 
 
@@ -44,8 +47,9 @@ class Layout:
         header: whether the first line names the columns.
         row_names: whether every line begins with a name of its own, which the first line has none for.
         names: of the columns, without row names.
-        decimal: what comes before the decimals of a number: a comma where semicolons separate values and the second line
-            has commas in its numbers and no points.
+        decimal: what comes before the decimals of a number: a comma where commas do not separate values and the first
+            lines have them in numbers, and no points. Where no semicolons separate values, one number at least must be
+            none with a comma before its thousands.
     """
 
     separator: str
@@ -63,15 +67,18 @@ def layout(path: Path) -> Layout:
     """
     with opened(path) as file:
         lines = [_decoded(file.readline(LONGEST_LINE)).strip("\r\n") for _ in range(2)]
+        most, size = _LOOKED_AT
+        while len(lines) < most and file.done < size and (line := file.readline(LONGEST_LINE)):
+            lines.append(_decoded(line).strip("\r\n"))
         file.refuse_bomb()
-    first, second = lines
+    first, second = lines[:2]
     if "\0" in first:
         raise ValueError("it holds null bytes, as UTF-16 does, and no text in UTF-8; save it as UTF-8")
     if not first.strip():
         raise ValueError("it is empty, or its first line is")
-    separator = _separator(first)
+    separator = _separator(first, second)
     cells, below = _cells(first, separator), _cells(second, separator)
-    commas = separator == ";" and any(map(_COMMA.match, below)) and "." not in second
+    commas = separator != "," and _has_decimal_commas(lines, separator)
     header = not all(is_number(cell) or (commas and bool(_COMMA.match(cell))) for cell in cells)
     row_names = header and len(below) == len(cells) + 1 and below[-1] != ""
     names = tuple(cells) if header else tuple(str(j) for j in range(len(cells)))
@@ -103,7 +110,7 @@ def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Ite
             for piece in reader:
                 if plan.decimal == ",":  # pandas minds it in numbers alone
                     for j in texts:
-                        piece[j + shift] = piece[j + shift].str.replace(_COMMA, r"\1.\2", regex=True)
+                        piece[j + shift] = _with_points(piece[j + shift], plan.names[j])
                 yield piece[[j + shift for j in columns]]
     except pd.errors.EmptyDataError:
         return
@@ -111,6 +118,17 @@ def pieces(path: Path, plan: Layout, columns: list[int], texts: set[int]) -> Ite
         raise ValueError(f"{str(path)!r} cannot be read as a table: {_no_text(error)}") from error
     except (pd.errors.ParserError, NoTableError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as a table: {' '.join(str(error).split())}") from error
+
+
+def _with_points(values: "pd.Series", name: str) -> "pd.Series":
+    """Numbers with decimal commas as numbers with points; a point among them may mark thousands, and is refused."""
+    odd = values[values.str.fullmatch(_POINT, na=False)]
+    if len(odd):
+        raise NoTableError(
+            f"column {printable(name)!r} must hold numbers with decimal commas, as the first lines do; got "
+            f"{str(odd.iloc[0]).strip()!r}, whose point may mark thousands: write plain numbers"
+        )
+    return values.str.replace(_COMMA, r"\1.\2", regex=True)
 
 
 def _decoded(line: bytes) -> str:
@@ -176,13 +194,27 @@ class _Bounded:
         return piece
 
 
-def _separator(line: str) -> str:
-    """What separates the values of a line: what it has most of, but for semicolons between numbers with commas."""
-    parts = [part.strip() for part in line.split(";")]
-    if len(parts) > 1 and all(is_number(part) or _COMMA.match(part) for part in parts):
-        return ";"
-    separator = max(",;\t", key=line.count)
-    return separator if separator in line else r"\s+"
+def _separator(first: str, second: str = "") -> str:
+    """What separates values: what all values of the first line are numbers by, or what both lines have equally often.
+
+    Of several the one that the first line has most of. R writes names in front of rows, but none over these.
+    """
+    for sign, separator in ((";", ";"), ("\t", "\t"), (None, r"\s+")):
+        parts = [part.strip() for part in first.split(sign)]
+        if len(parts) > 1 and all(is_number(part) or _COMMA.match(part) for part in parts):
+            return separator
+    likely = [sign for sign in ",;\t" if sign in first]
+    alike = [sign for sign in likely if len(_cells(second, sign)) - len(_cells(first, sign)) in (0, 1)]
+    return max(alike or likely, key=first.count, default=r"\s+")
+
+
+def _has_decimal_commas(lines: list[str], separator: str) -> bool:
+    """Whether the numbers in the first lines have commas before their decimals, and not before their thousands."""
+    cells = [cell for line in lines for cell in _cells(line, separator)]
+    commas = [cell for cell in cells if _COMMA.match(cell)]
+    if not commas or any("." in cell and is_number(cell) for cell in cells):
+        return False
+    return separator == ";" or not all(map(_THOUSANDS.match, commas))
 
 
 def _cells(line: str, separator: str) -> list[str]:

@@ -37,6 +37,9 @@ SQUARED = 1e150
 CONSTANT = 64 * np.finfo(float).eps
 """A column whose standard deviation is this share of its size varies by rounding only."""
 
+LARGE = 1e12
+"""Numbers from here on may be counts, times or identifiers that differ by less than `CONSTANT` of their size."""
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -279,7 +282,8 @@ def _summary(
     names = sorted(sums.labels, key=natural) if classes else list(targets)
     order = p + (np.array([sums.labels[name] for name in names]) if classes else np.arange(len(names)))
     if not varies[order].any():
-        raise ValueError(f"the target {', '.join(targets)} must vary; all {sums.n} rows have the same")
+        alike = unresolved(float(np.max(np.abs(sums.mean[order]))))
+        raise ValueError(f"the target {', '.join(targets)} must vary; all {sums.n} rows have the same{alike}")
     keep, dropped = np.flatnonzero(varies[:p]).tolist(), np.flatnonzero(~varies[:p]).tolist()
     scale = deviation[keep] if standardise else np.ones(len(keep))
     target_scale = np.where(varies[order], deviation[order], 1.0) if scale_target else np.ones(len(order))
@@ -312,5 +316,16 @@ def _varies(sums: _Sums, deviation: Array, names: Sequence[str]) -> NDArray[np.b
             raise ValueError(
                 f"columns must hold numbers whose squares fit float64; rescale them, such as {names[0]!r}"
             )
-        raise ValueError(f"at least one feature must vary; all {p} columns are constant over {sums.n} rows")
+        alike = unresolved(float(np.max(np.abs(sums.mean[:p]))))
+        raise ValueError(f"at least one feature must vary; all {p} columns are constant over {sums.n} rows{alike}")
     return varies
+
+
+def unresolved(size: float) -> str:
+    """What is said of numbers of a size that may differ by less than float64 tells apart; empty if they are small."""
+    if size < LARGE:
+        return ""
+    return (
+        f", or differ by less than {CONSTANT * size:.1g}, which numbers near {size:.1g} need to be told apart in "
+        "float64: subtract a constant from them first"
+    )

@@ -13,7 +13,7 @@ from lineament.data.labels import canonical, printable
 from lineament.data.tables import Table
 
 from . import words
-from .moments import CONSTANT, MOST_CLASSES, refuse_infinite
+from .moments import CONSTANT, MOST_CLASSES, refuse_infinite, unresolved
 
 Array = NDArray[np.float64]
 
@@ -139,7 +139,8 @@ def _scaled(
     mean, deviation = X[train].mean(axis=0), X[train].std(axis=0)
     varies = deviation > CONSTANT * np.maximum(np.abs(mean), np.finfo(float).tiny)
     if not varies.any():
-        raise ValueError(f"at least one feature must vary; all {len(varies)} columns are constant")
+        alike = unresolved(float(np.max(np.abs(mean))))
+        raise ValueError(f"at least one feature must vary; all {len(varies)} columns are constant{alike}")
     if not varies.all():
         left = [name for name, kept in zip(features, varies, strict=True) if not kept]
         said = (*said, words.constant(left))
@@ -147,7 +148,8 @@ def _scaled(
     if not classes:
         centre, spread = y[train].mean(axis=0), y[train].std(axis=0)
         if not (spread > CONSTANT * np.abs(centre)).any():
-            raise ValueError(f"the target {', '.join(outputs)} must vary; all training rows have the same")
+            alike = unresolved(float(np.max(np.abs(centre))))
+            raise ValueError(f"the target {', '.join(outputs)} must vary; all training rows have the same{alike}")
         y = (y - centre) / (np.where(spread > 0, spread, 1.0) if scale_target else 1.0)
     elif scale_target:
         raise ValueError("scale_target must be left out for classes, which are 0 or 1")

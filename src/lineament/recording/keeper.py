@@ -2,6 +2,8 @@
 
 import time
 import warnings
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,13 +32,17 @@ class Keeper:
         resume: bool,
         keep: Keep,
         linearise: bool = False,
+        probe: str = "",
     ) -> None:
-        """Open the folder, and go on with what it holds if that is asked for."""
+        """Open the folder, and go on with what it holds if that is asked for.
+
+        `probe` tells inputs that are not kept from others.
+        """
         self._keep: Keep = accept_keep(keep)
         resume = arguments.truth("resume", resume)
         if linearise and keep != "outputs":
             raise ValueError(f"keep must be 'outputs' with linearise=True, which compares all of them; got {keep!r}")
-        self._labels, self._shown, self._linearise = labels, inputs, linearise
+        self._labels, self._shown, self._linearise, self._probe = labels, inputs, linearise, probe
         self._growing = Growing(path, interval)
         self._resumed, self._warned = resume, False
         self._since: float | None = None
@@ -68,6 +74,11 @@ class Keeper:
         return self._growing.last
 
     @property
+    def resumes(self) -> bool:
+        """Whether the next call says from which step a recording that is resumed goes on."""
+        return self._resumed
+
+    @property
     def overhead(self) -> float:
         """Seconds in the recorder per second between its calls, of this program; NaN before the second call."""
         return self._spent / self._trained if self._trained > 0 else float("nan")
@@ -97,6 +108,8 @@ class Keeper:
         """Keep a record of which as much is kept as was asked for."""
         between = np.nan if self._since is None else begun - self._since
         others["about"] = {**others.get("about", {}), "lineament": version("lineament")}
+        if self._probe:
+            others["about"]["probe_inputs"] = self._probe
         row = Recording([step], outputs[None], self._labels, self._shown, between=[between], seconds=[0.0], **others)
         trouble, row = row.trouble, compact(row, self._keep)
         self._growing.add(row)
@@ -117,11 +130,24 @@ class Keeper:
             same = old is new if old is None or new is None else np.array_equal(old.ravel(), new.ravel())
             if not same:
                 raise ValueError(f"probe_{name} must be those of the recording that is resumed; they differ")
+        if (before := held.about.get("probe_inputs", self._probe)) != self._probe:
+            raise ValueError(
+                f"probe_inputs must be those of the recording that is resumed, {before}; got {self._probe}"
+            )
         if (held.linearised is not None) != self._linearise:
             raise ValueError(
                 f"linearise must be {held.linearised is not None}, as in the recording; got {self._linearise}"
             )
-        before: Keep = "predictions" if held.top is None else held.top.values.shape[2]
-        before = before if held.outputs is None else "outputs"
-        if before != self._keep:
-            raise ValueError(f"keep must be {before!r}, as in the recording; got {self._keep!r}")
+        kept: Keep = "predictions" if held.top is None else held.top.values.shape[2]
+        kept = kept if held.outputs is None else "outputs"
+        if kept != self._keep:
+            raise ValueError(f"keep must be {kept!r}, as in the recording; got {self._keep!r}")
+
+
+def sum_of(parts: Mapping[str, NDArray]) -> str:
+    """The shapes of inputs, and a check sum of their bytes."""
+    total = 0
+    for name in sorted(parts):
+        total = zlib.crc32(np.ascontiguousarray(parts[name]).view(np.uint8).data, zlib.crc32(name.encode(), total))
+    shapes = " and ".join(str(parts[name].shape) for name in sorted(parts))
+    return f"{shapes} with the check sum {total:08x}"

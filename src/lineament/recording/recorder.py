@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lineament.core import arguments
 
 from .compact import Keep
-from .keeper import Keeper
+from .keeper import Keeper, sum_of
 
 LONGEST = 16_384
 """Matrices with a longer side, such as tables of embeddings, are decomposed only if they are named."""
@@ -61,12 +61,13 @@ class Recorder(Keeper):
             keep_inputs: Whether to keep the probe inputs, once, to show them.
         """
         batch, keep_inputs = arguments.count("batch", batch), arguments.truth("keep_inputs", keep_inputs)
-        self._inputs = None if probe_inputs is None else arguments.array("probe_inputs", probe_inputs)
+        self._inputs = None if probe_inputs is None else arguments.array("probe_inputs", probe_inputs).copy()
         labels = None if probe_labels is None else arguments.numeric("probe_labels", probe_labels)
         self._batch, self._layers = batch, _names(layers)
         real = self._inputs is not None and np.issubdtype(self._inputs.dtype, np.floating)
         shown = self._inputs if keep_inputs and real else None
-        super().__init__(labels, shown, path=path, interval=interval, resume=resume, keep=keep)
+        probe = "" if self._inputs is None or shown is not None else sum_of({"": self._inputs})
+        super().__init__(labels, shown, path=path, interval=interval, resume=resume, keep=keep, probe=probe)
 
     def __call__(
         self,

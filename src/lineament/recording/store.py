@@ -200,11 +200,35 @@ def read_file(path: Path) -> Recording:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
         if about.pop("format") != FORMAT:
-            raise ValueError("it was written by another version")
+            raise _AnotherVersionError("it was written by another version")
         losses = zip(arrays.pop("loss"), arrays.pop("reported"), strict=True)
         courses: dict[str, Any] = {kind: _unpacked(kind, arrays) for kind in _COURSES}
         if "top.classes" in arrays:
             courses["top"] = Top(*(arrays.pop(f"top.{part}", None) for part in Top._fields))  # type: ignore[arg-type]
         return Recording(loss=[x if known else None for x, known in losses], about=about, **courses, **arrays)
     except DAMAGED as error:
-        raise ValueError(f"{str(path)!r} is no recording that can be read: {error}") from error
+        why = f"{str(path)!r} is no recording that can be read: {str(error) or type(error).__name__}"
+        raise ValueError(why + _remedy(path, error)) from error
+
+
+def _remedy(path: Path, error: Exception) -> str:
+    """What keeps the rest of a growing recording of which a file is damaged; empty for anything else.
+
+    A file of another version, one that may not be read, and one for which there is no memory may be whole.
+    """
+    others = {} if not path.stem.isdigit() or path.suffix != ".npz" else numbered(path.parent)
+    after = [file.name for number, file in sorted(others.items()) if number > int(path.stem)]
+    whole = isinstance(error, (_AnotherVersionError, MemoryError)) or getattr(error, "errno", None) is not None
+    if whole or len(others) < 2:
+        return ""
+    if int(path.stem) == 0:
+        return (
+            ". It is the first of its folder and alone has labels and inputs: without it each later file can be read by "
+            f"itself, as Recording.load({str(path.parent / after[0])!r})"
+        )
+    moved = "this file" if not after else f"this file and those after it, to {after[-1]},"
+    return f". Move {moved} out of the folder to keep what was recorded before, which can then be read and resumed"
+
+
+class _AnotherVersionError(ValueError):
+    """A file has another format."""

@@ -108,15 +108,18 @@ def line(beta: ArrayLike, S: ArrayLike) -> Line:
         beta: β∗, ``(d,)``, not zero.
         S: XᵀX, ``(d, d)``, positive definite.
     """
-    S = _definite(S)
-    beta = arguments.vector("beta", beta, len(S))
-    if not beta.any():
+    H = _definite(S)
+    b = arguments.vector("beta", beta, len(H))
+    if not b.any():
         raise ValueError("beta must be numbers of which one is not zero; got zeros")
-    square = np.sqrt(beta @ S @ beta / np.trace(S))
-    u = S @ beta / (2 * square)
-    A = np.block([[-S / 2, u[:, None]], [u[None], np.full((1, 1), -np.trace(S) / 2)]])
-    second = float(np.sqrt(square))
-    return Line(float(np.linalg.norm(beta)) / second, second, -np.linalg.eigvalsh(A)[-2::-1])
+    # The layers go with the root of β∗ and the rates with S: what is squared is of size 1.
+    size, speed = np.abs(b).max(), np.abs(H).max()
+    b, H = b / size, H / speed
+    square = np.sqrt(b @ H @ b / np.trace(H))
+    u = H @ b / (2 * square)
+    A = np.block([[-H / 2, u[:, None]], [u[None], np.full((1, 1), -np.trace(H) / 2)]])
+    second, root = float(np.sqrt(square)), float(np.sqrt(size))
+    return Line(root * float(np.linalg.norm(b)) / second, root * second, -speed * np.linalg.eigvalsh(A)[-2::-1])
 
 
 def _definite(given: ArrayLike) -> Array:

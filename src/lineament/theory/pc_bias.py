@@ -160,7 +160,7 @@ def convergence(
         scale: `c = Σ_l α_l β_l` of Theorem 3; the depth L under Definition 3.
 
     Returns:
-        (time, outputs, component).
+        (time, outputs, component); infinite where a step beyond stability, μ c d_j > 2, has taken it out of float64.
     """
     s = arguments.vector("steps", np.atleast_1d(arguments.real("steps", steps, least=0)))
     if (s != np.round(s)).any():
@@ -169,14 +169,21 @@ def convergence(
     M = arguments.matrix("moment", moment, W.shape)
     d = arguments.vector("d", d, W.shape[1], least=0)
     speed = arguments.number("step_size", step_size, above=0) * arguments.number("scale", scale, above=0)
-    x = speed * d
+    with np.errstate(over="ignore"):
+        x, optimum = speed * d, M / np.where(d > 0, d, 1.0)
+    if not (np.isfinite(speed) and np.isfinite(optimum).all()):
+        raise ValueError(f"step_size × scale, {speed:g}, and moment / d must fit float64; rescale the data")
     # λˢ and the sum of the first s powers of λ; for small x by logarithms, so that slow components keep their digits.
     small = (x > 0) & (x < 0.5)
     rate = np.log1p(-np.where(small, x, 0.0))
-    power = np.where(small, np.exp(s[:, None] * rate), (1 - x) ** s[:, None])
-    gone = np.where(small, -np.expm1(s[:, None] * rate), 1 - power)
-    series = np.where(x > 0, gone / np.where(d > 0, d, 1.0), speed * s[:, None])
-    return power[:, None, :] * W + series[:, None, :] * M
+    with np.errstate(over="ignore", invalid="ignore"):
+        power = np.where(small, np.exp(s[:, None] * rate), (1 - x) ** s[:, None])
+        gone = np.where(small, -np.expm1(s[:, None] * rate), 1 - power)
+        series = np.where(x > 0, gone / np.where(d > 0, d, 1.0), speed * s[:, None])
+        path = power[:, None, :] * W + series[:, None, :] * M
+        # What grows out of float64 is the distance from the optimum, and where that is 0 nothing does.
+        away = np.where(optimum == W, optimum, power[:, None, :] * (W - optimum) + optimum)
+        return np.where(np.isfinite(path) | (d == 0), path, away)
 
 
 def paired_relu_update(W: ArrayLike, a: ArrayLike, X: ArrayLike, y: ArrayLike, step_size: float) -> Array:

@@ -74,12 +74,16 @@ class FeatureMap(NamedTuple):
         return self._replace(norm=(self.norm[0], 0.0, 0.0))
 
 
+_FOURTH = 1e70
+"""What is larger overflows when sums of its fourth power are taken."""
+
+
 def covariance_spread(x: ArrayLike) -> float:
     """TrΣ²/d without bias: the mean of ⟨xᵢ, xⱼ⟩² over i ≠ j, divided by d (for inputs of mean 0).
 
     The plug-in estimate would count the examples' own ‖x‖⁴ and exceed it by a factor of about 1 + d/n.
     """
-    X = arguments.matrix("x", arguments.examples("x", x, least=2))
+    X = arguments.matrix("x", arguments.examples("x", x, least=2), most=_FOURTH)
     n, d = X.shape
     gram = X.T @ X if d <= n else X @ X.T
     own = np.sum(np.einsum("ij,ij->i", X, X) ** 2)

@@ -24,11 +24,14 @@ def call(model: nn.Module, *positional: Any, **named: Any) -> Any:
 
 
 def telling(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose errors say that they came of a batch; their own traceback stays with them."""
+    """The same function, whose errors say that they came of a batch; their own traceback stays with them.
+
+    The model is given copies: one that works in place on its inputs would give the next one others.
+    """
 
     def told(model: nn.Module, *positional: Any, **named: Any) -> Any:
         try:
-            return forward(model, *positional, **named)
+            return forward(model, *map(own, positional), **{name: own(value) for name, value in named.items()})
         except Exception as error:
             raise ValueError(
                 f"batches must be what the model takes; it raised {type(error).__name__}: {error}"
@@ -60,6 +63,11 @@ def given(batch: Any, inputs: Callable[[Any], Any] | None = None) -> Given:
 def moved(value: Any, device: torch.device) -> Any:
     """Tensors on a device, everything else as it is."""
     return value.to(device) if isinstance(value, Tensor) else value
+
+
+def own(value: Any) -> Any:
+    """Copies of tensors, everything else as it is."""
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def each(batches: Iterable[Any], device: torch.device, inputs: Callable[[Any], Any] | None = None) -> Iterator[Given]:

@@ -33,12 +33,13 @@ def moments(model: nn.Module, places: Sequence[Site], batches: Iterable[Given], 
 
     def keep(module: Any, args: tuple, kwargs: dict, out: Any) -> None:
         weight, kind = module.weight, kind_of(module)
-        wide = kind != "convolution" and out.shape[-1] > args[0].shape[-1]
+        x = args[0] if args else next(iter(kwargs.values()))
+        wide = kind != "convolution" and out.shape[-1] > x.shape[-1]
         if kind == "convolution":
             split = out.flatten(2) if module.bias is None else out.flatten(2) - module.bias[:, None]
             v = split.transpose(1, 2).reshape(-1, module.groups, out.shape[1] // module.groups).transpose(0, 1)
         else:
-            v = args[0] if wide else out if module.bias is None else out - module.bias
+            v = x if wide else out if module.bias is None else out - module.bias
             v = v.reshape(1, -1, v.shape[-1])
         v = v.cpu().double() if v.device.type == "mps" else v.double()
         before = found.get(id(weight))

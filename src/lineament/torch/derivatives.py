@@ -178,7 +178,7 @@ def by_linear(a: Tensor, weight: str, bias: str, turned: bool = False) -> Found:
         flat = d.reshape(len(a), d.shape[1], -1, d.shape[-1]) if len(a) else d[:, :, None]
         parts: dict[str, Derivative] = {}
         if weight and flat.shape[2] == a.shape[1]:
-            parts[weight] = Outer(a, flat[:, :, None], _sequence, a.shape[2], turned)
+            parts[weight] = Outer(a.to(flat.dtype), flat[:, :, None], _sequence, a.shape[2], turned)
         return parts | ({bias: _summed(flat, 2)} if bias else {})
 
     return found
@@ -227,7 +227,7 @@ def by_convolution(
         Each channel alone would be a product of very small matrices.
         """
         # (examples, positions, in, channels)
-        a = patches(padded(x)).movedim(1, -1).flatten(axes + 1, -2).flatten(1, axes)
+        a = patches(padded(x.to(d.dtype))).movedim(1, -1).flatten(axes + 1, -2).flatten(1, axes)
         d = d.flatten(3).transpose(2, 3).contiguous()
         J = d[:, :, 0, None] * a[:, None, 0]
         for t in range(1, d.shape[2]):
@@ -238,7 +238,7 @@ def by_convolution(
         if weight and groups == d.shape[2] == x.shape[1] and d[0, 0, 0].numel() <= _SINGLE:
             return {weight: single(d)} | ({bias: _summed(d.flatten(3), 3)} if bias else {})
         split = d.reshape(*d.shape[:2], groups, d.shape[2] // groups, -1).transpose(-1, -2)
-        parts: dict[str, Derivative] = {weight: Outer(x, split, rows, fan_in)} if weight else {}
+        parts: dict[str, Derivative] = {weight: Outer(x.to(d.dtype), split, rows, fan_in)} if weight else {}
         return parts | ({bias: _summed(d.flatten(3), 3)} if bias else {})
 
     return found
@@ -311,9 +311,9 @@ def by_copies(value: Tensor, name: str, parameter: nn.Parameter) -> Found:
         terms = d[0, 0].numel() / max(1, J[0, 0].numel())
         J = J.reshape(b, c, -1)
         if value is not parameter:
-            each = J.reshape(b * c, *value.shape)
+            each = J.reshape(b * c, *value.shape).to(value.dtype)
             (J,) = torch.autograd.grad(value, parameter, each, retain_graph=True, is_grads_batched=True)
-        return {name: Dense(J.reshape(b, c, -1), lambda: terms**0.5 * d[:CHECKED].norm())}
+        return {name: Dense(J.reshape(b, c, -1).to(d.dtype), lambda: terms**0.5 * d[:CHECKED].norm())}
 
     return found
 

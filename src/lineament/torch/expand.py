@@ -12,7 +12,7 @@ from . import packed
 from .decomposition import balanced, decomposed, double, gap, precision, rank
 from .factored import as_weights, factored
 from .kinds import KINDS, kind_of
-from .layers import Site, copied, placed, sites
+from .layers import Site, copied, placed, replaceable
 from .report import Table
 
 
@@ -36,6 +36,7 @@ class Expanded(NamedTuple):
     report: Table[ExpandedLayer]
 
 
+@torch.inference_mode(False)  # what comes back is to be trained, wherever it was made
 def expand(
     model: nn.Module,
     depth: int,
@@ -51,7 +52,8 @@ def expand(
     timm's layers too. One factor of a convolution has its kernel, stride, padding and dilation, the others are 1 × 1;
     all have its groups. Projections of attention and recurrent weights, which their modules read themselves, become
     products that are multiplied out at every call. What cannot be factored is left as it is, and the report says why.
-    Layers that share a weight share the factors. An optimiser must be made anew, for the parameters of the copy.
+    Layers that share a weight share the factors. Hooks stay with their modules and parameters; a layer whose weight has
+    one on its gradient is left alone. An optimiser must be made anew, for the parameters of the copy.
 
     Factors are computed in float64. Before they take a layer's place, their product as it is held in the layer's own
     dtype is compared with the weight: what differs by more than the rounding of `depth` factors is left alone.
@@ -80,7 +82,7 @@ def expand(
     model = copied(model)
     plans: dict[int, _Plan] = {}
     rows = []
-    for site in sites(model, layers):
+    for site in replaceable(model, layers):
         key = id(site.weight)
         plan = _Plan(site.reason, 0, [])
         if not site.reason:

@@ -23,6 +23,14 @@ class Factored(nn.Sequential):
         super().__init__(*modules)
         self.kind = kind
 
+    def forward(self, input: Any, *args: Any, **kwargs: Any) -> Any:
+        """One factor after the other; what a layer takes besides, such as `output_size`, goes to that with its kernel."""
+        parts = list(self)
+        main = parts[self.rule.main]
+        for part in parts:
+            input = part(input, *args, **kwargs) if part is main else part(input)
+        return input
+
     @property
     def rule(self) -> Kind:
         """How factors of this kind are joined."""

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ from torch.func import functional_call, jacrev, vmap
 
 from .batched import of_all
 from .batches import outputs as tensor_in
+from .batches import own
 from .derivatives import CHECKED, Dense, Derivative, joined, together, unbounded
 from .layers import walked
 from .taps import Names, Places, Tap, Taps
@@ -62,13 +64,17 @@ class Jacobian:
                     self.kinds[whole] = type(module).__name__
         if not self.names:
             raise ValueError("model must have parameters that require a gradient; it has none")
-        self.unknown: frozenset[str] | None = None  # what no tap gives; None before the first block was checked
+        self.unknown: frozenset[str] = frozenset()  # what no tap gives
         self.one_by_one = self.at_once = False
-        self.ran: tuple[Any, ...] = ()  # the functions of the block that was checked
+        self.checked: Any = None  # the functions and shapes of the block that was checked last
         self.copies = False  # whether what follows a place works on a copy of it, as it does so in place
         self.state = tuple(self.held), tuple(modes)
+        # Where layers have numbers of several types, derivatives are of the widest; the coarsest says what rounding is.
+        self.dtype = reduce(torch.promote_types, {parameter.dtype for parameter in self.parameters()})
+        self.eps = torch.finfo(self.dtype).eps
         self.outputs = 0  # known from the first block on
         self.untouched: tuple[Inputs, Tensor] | None = None  # inputs and outputs of a pass that nothing was done to
+        self.company: Inputs = ()  # one example of another kind than the first block's, where that has but one
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that require a gradient."""
@@ -76,6 +82,7 @@ class Jacobian:
 
     def output(self, inputs: Inputs) -> Tensor:
         """The model's outputs as (examples, outputs)."""
+        inputs = tuple(map(own, inputs))  # the model may work on them in place
         found = self.model(*inputs) if self.forward is None else self.forward(self.model, *inputs)
         return as_rows(found, len(inputs[0]))
 
@@ -85,25 +92,30 @@ class Jacobian:
         The first block is checked against autograd, unless the same functions were when the model was seen before.
         """
         with torch.enable_grad():
-            taps, out, ran = self._forward(inputs)
-            seen = self._recalled(inputs)
-            if self.unknown is None and seen is not None and seen.ran == ran:
-                self.unknown, self.at_once, self.ran = seen.unknown, seen.at_once, ran
+            run, out = self._forward(inputs)
+            kind = tuple(run.ran), tuple(part.shape[1:] for part in inputs)
+            if kind != self.checked:  # other functions, or other shapes, may have other places
+                self._recall(inputs, kind)
             self.outputs = out.shape[1]
+            self.dtype = torch.promote_types(self.dtype, out.dtype)
+            self.eps = max(torch.finfo(dtype).eps for dtype in {out.dtype, *(tap.z.dtype for tap in run.found)})
             # A block that runs other functions than the first may need a second pass.
-            backwards = Backwards(out, taps, free=self.at_once and ran == self.ran)
+            backwards = Backwards(out, run.found, self.dtype, free=self.at_once and kind == self.checked)
             derivatives = backwards.derivatives()
-            if self.unknown is None:
-                self.unknown = frozenset(self._unconfirmed(inputs, derivatives, out.detach()))
-                self.at_once, self.ran = backwards.at_once, ran
-                self._remember(inputs, Seen(_sizes(taps, out), ran, self.copies, self.unknown, self.at_once))
+            if kind != self.checked:
+                self.unknown = frozenset(run.elsewhere.union(self._unconfirmed(inputs, derivatives, out.detach())))
+                self.at_once, self.checked = backwards.at_once, kind
+                sizes = _sizes(run.found, out)
+                self._remember(inputs, Seen(sizes, kind[0], self.copies, self.unknown, self.at_once))
             self.untouched = None
-            del taps, out, backwards
+            del run, out, backwards
         known = {name: part for name, part in derivatives.items() if name not in self.unknown}
         if self.unknown:
             with torch.enable_grad():
                 known |= self._otherwise(inputs)
-        return {name: Dense(part.J) if isinstance(part, Dense) else part for name, part in known.items()}
+        return {
+            name: Dense(part.J.to(self.dtype)) if isinstance(part, Dense) else part for name, part in known.items()
+        }
 
     def sizes(self, inputs: Inputs) -> Sizes:
         """How many outputs there are, and how much one example takes: recalled, or from a forward pass of two.
@@ -123,12 +135,18 @@ class Jacobian:
         each = [size // len(out) for size in places.sizes] or [0]
         return Sizes(out.shape[1], sum(each), max(each))
 
-    def _forward(self, inputs: Inputs) -> tuple[list[Tap], Tensor, tuple[Any, ...]]:
+    def _recall(self, inputs: Inputs, kind: Any) -> None:
+        """What was found out when the model was seen to run these functions before, if it was."""
+        seen = self._recalled(inputs)
+        if seen is not None and seen.ran == kind[0]:
+            self.unknown, self.at_once, self.checked = seen.unknown, seen.at_once, kind
+
+    def _forward(self, inputs: Inputs) -> tuple[Taps, Tensor]:
         with Taps(self.names, len(inputs[0]), self.copies) as taps:
             out = self.output(inputs)
         if not taps.lost:
             taps.forget()
-            return taps.found, out, tuple(taps.ran)
+            return taps, out
         self.copies = True
         return self._forward(inputs)
 
@@ -152,32 +170,35 @@ class Jacobian:
     def _unconfirmed(self, inputs: Inputs, found: dict[str, Derivative], among: Tensor) -> list[str]:
         """Parameters whose derivatives are unknown, or disagree with autograd; refuse a model whose outputs are random.
 
-        A random combination of the outputs of two examples is differentiated in a pass of their own, so that examples
-        which see each other are found too. `among` has the outputs that examples had among all of the block.
+        A random combination of the outputs of two examples is differentiated in a pass of their own. `among` has the
+        outputs that examples had among all of the block. Examples that see each other have other outputs in other
+        company, and a model of such is refused: what one alone gives, as `_otherwise` asks, is not what it computes.
         """
         first = tuple(part[:CHECKED] for part in inputs)
         if self.untouched is None:
             self.untouched = first, self.output(first)
         (first, whole), k = self.untouched, min(CHECKED, len(inputs[0]))
         out = whole[:k]
-        eps = torch.finfo(out.dtype).eps
-        if not torch.allclose(out, among[:k], rtol=0, atol=eps**0.5 * float(out.detach().abs().max())):
-            self._refuse_random(first, whole)
+        eps = self.eps
+        self._refuse_dependent(first, whole, among)
+        if len(among) == len(whole):  # these two saw nobody else
+            self._refuse_dependent(first, whole, self._in_other_company(first))
         v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
         truth = torch.autograd.grad((out * v).sum(), list(self.held.values()), allow_unused=True)
+        v = v.to(self.dtype)
         mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
         pairs, names, wrong = [], [], []
-        for (name, parameter), gradient in zip(self.held.items(), truth, strict=True):
-            gradient = _written(parameter, gradient)
+        for (name, parameter), given in zip(self.held.items(), truth, strict=True):
+            gradient = _written(parameter, given).to(self.dtype)
             if name not in found:
-                wrong += [name] if gradient.any() else []
+                wrong += [] if given is None else [name]  # a gradient that vanishes here may not for other examples
             elif mixed[name].shape == (gradient.numel(),):
                 pairs.append((mixed[name], gradient.flatten()))
                 names.append(name)
             else:
                 wrong.append(name)
         if not pairs:
-            return wrong
+            return self._not_of_company(wrong, first, whole)
         theirs = [gradient for _, gradient in pairs]
         apart: Any = torch  # its functions for lists, as its optimisers use them: one call instead of one a parameter
         gaps = torch.stack(apart._foreach_norm(apart._foreach_sub([ours for ours, _ in pairs], theirs)))
@@ -186,26 +207,57 @@ class Jacobian:
         if any(unbounded(found[name]) for name in doubtful):
             found = self._bounded(tuple(part[:k] for part in first))
         # What is left of numbers that cancel may be rounding alone.
-        return wrong + [
+        wrong += [
             name
             for name, more in doubtful.items()
             if name not in found or not more <= 100 * eps * float(found[name].first(k).scale(v))
         ]
+        return self._not_of_company(wrong, first, whole)
 
     def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a few examples, with a bound on each."""
-        taps, out, _ = self._forward(inputs)
-        return Backwards(out, taps, free=False, bounded=True).derivatives()
+        run, out = self._forward(inputs)
+        return Backwards(out, run.found, self.dtype, free=False, bounded=True).derivatives()
 
-    def _refuse_random(self, inputs: Inputs, before: Tensor) -> None:
-        if not torch.equal(self.output(inputs), before):
+    def _not_of_company(self, wrong: list[str], first: Inputs, whole: Tensor) -> list[str]:
+        """The parameters that no place explains, unless that is because the two examples see no others but each other."""
+        if wrong:
+            self._refuse_dependent(first, whole, self._in_other_company(first))
+        return wrong
+
+    def _in_other_company(self, first: Inputs) -> Tensor:
+        """The outputs of the first example without the second; where there is but one, beside one of the other inputs."""
+        alone = tuple(part[:1] for part in first)
+        if len(first[0]) == 1 and [part.shape[1:] for part in self.company] == [part.shape[1:] for part in alone]:
+            alone = tuple(torch.cat(pair) for pair in zip(alone, self.company, strict=True))
+        try:
+            return self.output(alone).detach()
+        except Exception as error:  # whatever a model raises, with its own traceback
+            raise ValueError(
+                f"model must take its examples in any number; given {len(alone[0])} it raised {type(error).__name__}: "
+                f"{error}"
+            ) from error
+
+    def _refuse_dependent(self, first: Inputs, whole: Tensor, otherwise: Tensor) -> None:
+        """Refuse outputs that were others in other company: they are random, or examples see each other."""
+        if not bool(torch.isfinite(whole).all()):
+            raise ValueError("model must give finite outputs; some for the first examples are not")
+        k = min(len(whole), len(otherwise))
+        bar = self.eps**0.5 * float(whole.detach().abs().max())
+        if torch.allclose(whole[:k], otherwise[:k], rtol=0, atol=bar):
+            return
+        if not torch.equal(self.output(first), whole):
             raise ValueError(
                 "model must give the same output for the same input; two calls in a row differed: call .eval()"
             )
+        raise ValueError(
+            "model must give an example the same output whatever others are beside it; this one mixes examples, as a "
+            "softmax, a mean or a normalisation over the first axis does: its kernel has no entry for two examples alone"
+        )
 
     def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
         """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""
-        wrong = {name: parameter for name, parameter in self.held.items() if name in (self.unknown or ())}
+        wrong = {name: parameter for name, parameter in self.held.items() if name in self.unknown}
         if not self.one_by_one:
             try:
                 return self._vmapped(inputs, wrong)
@@ -226,7 +278,7 @@ class Jacobian:
         moving = {name: value.detach() for name, value in parameters.items()}
 
         def single(moving: dict[str, Tensor], *one: Tensor) -> Tensor:
-            alone = tuple(part[None] for part in one)
+            alone = tuple(part[None].clone() for part in one)
             # Tied weights go by several names, and all of them must move.
             values = held | {name: moving[self.names[id(p)]] for name, p in tied if self.names[id(p)] in moving}
             if self.forward is None:
@@ -300,8 +352,8 @@ class Backwards:
     derivative knows a bound on what it is the sum of.
     """
 
-    def __init__(self, out: Tensor, taps: list[Tap], free: bool, bounded: bool = False) -> None:
-        self.out, self.taps, self.free, self.bounded = out, taps, free, bounded
+    def __init__(self, out: Tensor, taps: list[Tap], dtype: torch.dtype, free: bool, bounded: bool = False) -> None:
+        self.out, self.taps, self.dtype, self.free, self.bounded = out, taps, dtype, free, bounded
         self.at_once = True
 
     def derivatives(self) -> dict[str, Derivative]:
@@ -362,13 +414,13 @@ class Backwards:
                 hook.remove()
         for k, tap in enumerate(self.taps):  # zero where there is no way from a place to the outputs
             if k not in kept and not tap.spare:
-                nothing = self.out.new_zeros(()).expand(size, *tap.z.shape)
+                nothing = self.out.new_zeros((), dtype=self.dtype).expand(size, *tap.z.shape)
                 kept[k] = tap.taken(nothing, len(self.out), self.bounded)
         return v.sum()
 
     def _taking(self, k: int, size: int, kept: Kept, keep: bool) -> Callable[[Tensor], None]:
         def hook(d: Tensor) -> None:
-            whole = of_all(d)
+            whole = of_all(d).to(self.dtype)
             kept[k] = self.taps[k].taken(whole.expand(size, *whole.shape[1:]), len(self.out), self.bounded)
             if not keep:  # the graph gives up what it held on the way, and so does this
                 self.taps[k] = Tap(self.out, lambda d: {})

@@ -59,8 +59,42 @@ def ntk(
     _refuse(modules)
     rows = _tuple("x", x)
     columns = rows if y is None else _tuple("y", y)
-    with _buffers_kept(modules), full_precision(), differentiable(model):
-        return _kernel(Jacobian(model, forward), rows, columns, y is None, outputs, memory)
+    with (
+        torch.inference_mode(False),
+        _buffers_kept(modules),
+        _gradients_as_they_are(modules),
+        full_precision(),
+        differentiable(model),
+    ):
+        rows, columns = _differentiable(rows), _differentiable(columns)
+        jacobian = Jacobian(model, forward)
+        jacobian.company = tuple(part[:1] for part in columns) if len(rows[0]) == 1 else ()
+        return _kernel(jacobian, rows, columns, y is None, outputs, memory)
+
+
+def _differentiable(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Tensors that were made in inference mode cannot be; copies can."""
+    return tuple(part.clone() if part.is_inference() else part for part in parts)
+
+
+@contextmanager
+def _gradients_as_they_are(modules: Modules) -> Iterator[None]:
+    """Inside, hooks on gradients of parameters and modules wait: they are for training, and may change what they see."""
+    waiting: list[tuple[Any, str, Any]] = []
+    for _, module in modules:
+        for kind in ("_backward_hooks", "_backward_pre_hooks"):
+            if hooks := getattr(module, kind):
+                waiting.append((module, kind, hooks))
+        for parameter in module._parameters.values():
+            if parameter is not None and parameter._backward_hooks:
+                waiting.append((parameter, "_backward_hooks", parameter._backward_hooks))
+    try:
+        for owner, kind, hooks in waiting:
+            setattr(owner, kind, type(hooks)() if isinstance(owner, nn.Module) else None)
+        yield
+    finally:
+        for owner, kind, hooks in waiting:
+            setattr(owner, kind, hooks)
 
 
 @contextmanager
@@ -87,7 +121,7 @@ def _kernel(
     memory: float,
 ) -> Tensor:
     n, m = len(rows[0]), len(columns[0])
-    like = next(jacobian.parameters())
+    like = next(jacobian.parameters()).detach().new_empty(0, dtype=jacobian.dtype)
     sizes = jacobian.sizes(rows)
     # What others would hold is the whole Jacobian: half of it is plenty where that is much.
     whole = n * sizes.outputs * like.element_size() * sum(map(torch.numel, jacobian.parameters()))

@@ -1,8 +1,11 @@
 """Which layers of a model can be factored, and why the others cannot."""
 
 import copy
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import partial
 from math import prod
+from types import MethodType
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -99,7 +102,8 @@ def copied(model: nn.Module) -> nn.Module:
     """A deep copy.
 
     Weights that hooks compute (as `torch.nn.utils.weight_norm` does) have a history that cannot be copied; the hooks
-    will compute them anew.
+    will compute them anew. Hooks on the gradients of parameters are copied as those of modules are, which PyTorch leaves
+    out.
     """
     computed = [
         value
@@ -107,7 +111,44 @@ def copied(model: nn.Module) -> nn.Module:
         for value in vars(module).values()
         if isinstance(value, Tensor) and not value.is_leaf
     ]
-    return copy.deepcopy(model, {id(value): value.detach().clone() for value in computed})
+    known: dict[int, Any] = {id(value): value.detach().clone() for value in computed}
+    made = copy.deepcopy(model, known)
+    for parameter in model.parameters():
+        for kind in GRADIENT_HOOKS:
+            if hooks := getattr(parameter, kind):
+                setattr(known[id(parameter)], kind, copy.deepcopy(hooks, known))
+    return made
+
+
+GRADIENT_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+def hooked(parameter: Any) -> bool:
+    """Whether a hook was registered on the gradient of a parameter."""
+    return any(getattr(parameter, kind, None) for kind in GRADIENT_HOOKS)
+
+
+def replaceable(model: nn.Module, layers: Iterable[str] | None = None) -> list[Site]:
+    """The sites of a model, where what would go on using the weight as it was speaks against others in its place too."""
+    return [site._replace(reason=site.reason or _why_kept(site)) for site in sites(model, layers)]
+
+
+def _why_kept(site: Site) -> str:
+    if is_compiled(site):
+        return _COMPILED
+    return _HOOKED if hooked(site.weight) else ""
+
+
+def is_compiled(site: Site) -> bool:
+    """Whether `torch.compile` took the module, or what it is in: what was compiled runs whatever takes its place."""
+    return any("_orig_mod" in name.split(".") for name in site.names)
+
+
+_COMPILED = "in a part that torch.compile took as it was: compile what comes back instead"
+_HOOKED = (
+    "a hook acts on the gradient of its weight, and would not fit factors: remove it before, and register what the "
+    "factors need afterwards"
+)
 
 
 def sites(model: nn.Module, layers: Iterable[str] | None = None) -> list[Site]:
@@ -235,17 +276,36 @@ def _why_not_weight(weight: Tensor) -> str:
 
 
 def _held_in_containers(model: nn.Module) -> dict[nn.Module, str]:
-    """Modules that ordinary lists, tuples or dicts hold: replacing what is registered would not replace those."""
-    held = {}
+    """Modules that ordinary lists, methods and the like hold: replacing what is registered would not replace those."""
+    held: dict[nn.Module, str] = {}
     for name, module in model.named_modules():
         for attribute, value in vars(module).items():
-            members = value.values() if isinstance(value, dict) else value
-            if attribute.startswith("_") or not isinstance(value, (list, tuple, dict)):
+            if attribute in _OF_EVERY_MODULE:
                 continue
             where = f"the {type(value).__name__} {'.'.join(filter(None, (name, attribute)))!r}"
             reason = f"also held by {where}, which would keep the old one"
-            held |= {member: reason for member in members if isinstance(member, nn.Module)}
+            held |= {member: reason for member in _members(value) if member is not module}
     return held
+
+
+def _members(value: Any, depth: int = 3) -> Iterator[nn.Module]:
+    """The modules in lists, tuples, sets and dicts, in methods and functions with some arguments given."""
+    if isinstance(value, MethodType):
+        inside = [value.__self__]
+    elif isinstance(value, partial):
+        inside = [value.func, *value.args, *value.keywords.values()]
+    elif isinstance(value, dict):
+        inside = [*value.values()]
+    else:
+        inside = [*value] if isinstance(value, list | tuple | set | frozenset | deque) else []
+    for member in inside:
+        if isinstance(member, nn.Module):
+            yield member
+        elif depth > 1:
+            yield from _members(member, depth - 1)
+
+
+_OF_EVERY_MODULE = frozenset(vars(nn.Module()))
 
 
 def _without_broken_ties(model: nn.Module, found: list[Site]) -> list[Site]:

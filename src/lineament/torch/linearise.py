@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jvp
+from torch.func import functional_call
 
 from ..core import arguments
 from ..linearisation import Linearised, Loss, make
 from ..linearisation.tangents import AbstractTangents, Array, Kernel, Progress
+from .batches import outputs as tensor_in
 from .kernel import ntk
 from .layers import copied
-from .precision import differentiable
+from .precision import differentiable, push_forward
 
 BLOCK = 512
 """Examples that go through the module at a time."""
+
+HALF = (torch.float16, torch.bfloat16)
 
 Change = dict[str, Tensor]
 
@@ -44,12 +47,13 @@ def linearise(
     """Forecast how a module will be trained by SGD, from its parameters as they are now; the module is not changed.
 
     Arguments as in `lineament.linearise`. The square loss is ½ mean over examples of the sum over outputs: with
-    `nn.MSELoss` on k outputs, a learning rate of ηk/2 makes the same steps. Momentum is that of `torch.optim.SGD` without
-    dampening or `nesterov`. Parameters that do not require a gradient stay as they are. Layers that draw random numbers
-    or mix examples are refused: put the module in evaluation mode, and train it so.
+    `nn.MSELoss` on k outputs, a learning rate of ηk/2 makes the same steps. Momentum is that of `torch.optim.SGD`
+    without dampening or `nesterov`. Modules in half precision are taken in single. Parameters that do not require a
+    gradient stay as they are. Layers that draw random numbers or mix examples are refused: put the module in
+    evaluation mode, and train it so.
 
     Args:
-        module: any module whose output has one row for each example.
+        module: any module whose output, or the `logits` in it, has one row for each example.
         X: training inputs, examples along the first axis.
         y: targets (n,) or (n, k), tensors or arrays; for cross-entropy numbers of classes (n,) or shares (n, k).
         X_test: test inputs.
@@ -89,6 +93,12 @@ class Tangents(AbstractTangents):
 
     def __init__(self, module: nn.Module, memory: float) -> None:
         self.module, self.memory = copied(module), memory
+        for part in self.module.modules():  # hooks on gradients are for training, and may change what they see
+            part._backward_hooks.clear()
+            part._backward_pre_hooks.clear()
+        # A kernel in half precision has eigenvalues below zero, by rounding alone.
+        if any(parameter.dtype in HALF for parameter in self.module.parameters()):
+            self.module.float()
         self.start: Change = {
             name: parameter.detach().clone()
             for name, parameter in self.module.named_parameters()
@@ -113,7 +123,8 @@ class Tangents(AbstractTangents):
 
     def kernel(self, X: Tensor, Y: Tensor | None, outputs: Kernel) -> np.ndarray:
         """The empirical kernel, in blocks."""
-        return _numpy(ntk(self.module, X, Y, outputs=outputs, memory=self.memory), keep=True)
+        Y = None if Y is None else _single(Y)
+        return _numpy(ntk(self.module, _single(X), Y, outputs=outputs, memory=self.memory), keep=True)
 
     def pull_back(self, X: Tensor, coefficients: Array) -> Change:
         """Backward at the start, a block of examples at a time."""
@@ -125,7 +136,7 @@ class Tangents(AbstractTangents):
     def push_forward(self, X: Tensor, change: Change) -> Array:
         """Forward with tangents, a block of examples at a time."""
         parts = [
-            jvp(lambda parameters, part=part: self._value(parameters, part), (self.start,), (change,))[1]
+            push_forward(lambda parameters, part=part: self._value(parameters, part), self.start, change)[1]
             for part in X.split(BLOCK)
         ]
         return _numpy(torch.cat(parts))
@@ -161,8 +172,8 @@ class Tangents(AbstractTangents):
 
     def _value(self, parameters: Change, X: Tensor) -> Tensor:
         with differentiable(self.module):
-            out = functional_call(self.module, parameters, (X,))
-        return out.reshape(len(X), -1)
+            out = functional_call(self.module, parameters, (_single(X).clone(),))
+        return tensor_in(out).reshape(len(X), -1)
 
     def _add_pulled(self, found: Change, parameters: Change, X: Tensor, slope: Any) -> Tensor:
         """Add to `found` what a slope over the outputs pulls back to; returns the outputs."""
@@ -186,9 +197,14 @@ class Tangents(AbstractTangents):
         return torch.as_tensor(values, dtype=first.dtype, device=first.device)
 
 
+def _single(values: Tensor) -> Tensor:
+    """Numbers in half precision as single, everything else as it is."""
+    return values.float() if values.dtype in HALF else values
+
+
 def _numpy(values: Any, keep: bool = False) -> Any:
     """An array of a tensor; real numbers as float64 unless they are to keep their type."""
     if not isinstance(values, Tensor):
         return values  # looked at where it enters
-    array = values.detach().cpu().numpy()
+    array = _single(values.detach().cpu()).numpy()
     return array.astype(np.float64) if array.dtype.kind == "f" and not keep else array

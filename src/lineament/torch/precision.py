@@ -1,11 +1,12 @@
 """How a GPU computes while derivatives are taken: in full, and by functions that have a derivative."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.func import jvp, vjp
 
 from .layers import walked
 
@@ -32,6 +33,23 @@ def full_precision() -> Iterator[None]:
             stack.callback(setattr, cudnn, "allow_tf32", cudnn.allow_tf32)
             cudnn.allow_tf32 = False
         yield
+
+
+Parameters = dict[str, Tensor]
+
+
+def push_forward(f: Callable[[Parameters], Tensor], start: Parameters, change: Parameters) -> tuple[Tensor, Tensor]:
+    """The value of f at the start, and its derivative along a change.
+
+    Some functions, that of weight normalisation for one, have no derivative forwards. The way back is linear in what is
+    sent along it, and differentiated by that it gives the way forwards, for three passes in place of one.
+    """
+    try:
+        return jvp(f, (start,), (change,))[:2]
+    except NotImplementedError:
+        value = f(start)
+        back = vjp(lambda v: vjp(f, start)[1](v)[0], torch.zeros_like(value))[1]
+        return value, back(change)[0]
 
 
 @contextmanager

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jvp
+from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lineament.core import arguments
 
 from . import batches
-from .precision import differentiable
+from .precision import differentiable, push_forward
 
 Inputs = tuple[Tensor, ...]
 Forward = Callable[..., Any]
@@ -32,7 +32,18 @@ def probes(given: Tensor | np.ndarray | tuple[Tensor, ...]) -> tuple[Inputs, np.
 
 
 def _tensor(given: Tensor | np.ndarray) -> Tensor:
-    return given if isinstance(given, Tensor) else torch.as_tensor(arguments.numeric("probe_inputs", given))
+    return given if isinstance(given, Tensor) else torch.tensor(arguments.numeric("probe_inputs", given))
+
+
+def changes(part: Tensor) -> int:
+    """How often a tensor was written into; 0 where PyTorch does not count."""
+    return 0 if part.is_inference() else part._version
+
+
+def as_bytes(parts: Inputs, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Inputs as plain bytes, by their names or their numbers."""
+    named = zip(names or map(str, range(len(parts))), parts, strict=True)
+    return {name: part.cpu().contiguous().view(torch.uint8).numpy() for name, part in named}
 
 
 def _refuse_unusable(parts: Inputs) -> None:
@@ -111,7 +122,7 @@ def predict(model: nn.Module, inputs: Inputs, batch: int, forward: Forward) -> T
 def _answer(model: nn.Module, some: Inputs, forward: Forward) -> Tensor:
     """The outputs on a few inputs; an error of the model's own says what it was given."""
     try:
-        found = forward(model, *some)
+        found = forward(model, *map(batches.own, some))
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a model raises, with its own traceback
@@ -143,7 +154,7 @@ def outputs(found: Any, examples: int) -> Tensor:
 def randomness(model: nn.Module, inputs: Inputs, batch: int, forward: Forward) -> float:
     """The largest difference between two passes over the first inputs in evaluation mode: zero, one hopes."""
     some = next(pieces(inputs, batch))
-    first, second = (outputs(forward(model, *some), len(some[0])) for _ in range(2))
+    first, second = (_answer(model, some, forward) for _ in range(2))
     return float((first - second).abs().nan_to_num().max())
 
 
@@ -183,13 +194,13 @@ class Linearisation:
 
         def called(some: Inputs, parameters: dict[str, Tensor]) -> Tensor:
             given = {f"model.{name}": value for name, value in {**parameters, **self.buffers}.items()}
-            return outputs_kept(functional_call(whole, given, some), len(some[0]))
+            return outputs_kept(functional_call(whole, given, tuple(map(batches.own, some))), len(some[0]))
 
         found = []
         for some in pieces(inputs, batch):
             try:
                 with differentiable(model), sdpa_kernel(SDPBackend.MATH):  # other attention has no such derivative
-                    value, change = jvp(partial(called, some), (start,), (ahead,))[:2]
+                    value, change = push_forward(partial(called, some), start, ahead)
             except (NotImplementedError, RuntimeError) as error:
                 raise ValueError(
                     f"linearise=True needs forward-mode derivatives of the model, which failed: {error}; record it "

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from lineament.core import arguments
 from lineament.recording.compact import Keep
-from lineament.recording.keeper import Keeper
+from lineament.recording.keeper import Keeper, sum_of
 
 from .batches import LABELS
 from .layer_state import gradient_norms, singular_values, unbalancedness
@@ -19,7 +19,9 @@ from .probing import (
     Forward,
     Linearisation,
     as_array,
+    as_bytes,
     by_name,
+    changes,
     plain_forward,
     predict,
     probes,
@@ -86,21 +88,25 @@ class Recorder(Keeper):
                 Of 1000 classes 5 take a hundredth of the space; what is lost is PC-bias and the linear phase.
             keep_inputs: Whether to keep the probe inputs, once, to show them.
         """
-        forward = arguments.function("forward", forward)
+        forward, names = arguments.function("forward", forward), ()
         if isinstance(probe_inputs, Mapping):
             named = {name: part for name, part in probe_inputs.items() if name not in LABELS}
-            forward, probe_inputs = by_name(forward, tuple(named)), tuple(named.values())
+            names, probe_inputs = tuple(named), tuple(named.values())
+            forward = by_name(forward, names)
         self._inputs, shown = probes(probe_inputs)
-        batch, keep_inputs = arguments.count("batch", batch), arguments.truth("keep_inputs", keep_inputs)
+        self._versions = [changes(part) for part in self._inputs]
+        shown = shown if arguments.truth("keep_inputs", keep_inputs) else None
+        batch = arguments.count("batch", batch)
         linearise = arguments.truth("linearise", linearise)
         super().__init__(
             _labels(probe_labels, len(self._inputs[0])),
-            shown if keep_inputs else None,
+            shown,
             path=path,
             interval=interval,
             resume=resume,
             keep=keep,
             linearise=linearise,
+            probe="" if shown is not None else sum_of(as_bytes(self._inputs, names)),
         )
         self._batch, self._forward = batch, forward
         self._layers = None if layers is None else arguments.words("layers", layers)
@@ -128,6 +134,7 @@ class Recorder(Keeper):
         """
         model = unwrapped(model)
         refuse_elsewhere(model, self._inputs)
+        self._warn_of_changes()
         if self._inputs[0].is_cuda:
             torch.cuda.synchronize(self._inputs[0].device)  # what is still running is training, not recording
         begun = self._begin(step)
@@ -157,6 +164,17 @@ class Recorder(Keeper):
         from .transformers import callback
 
         return callback(self, every)
+
+    def _warn_of_changes(self) -> None:
+        """Say once if somebody has written into the probe inputs, which are not copied."""
+        now = [changes(part) for part in self._inputs]
+        if any(after > before for after, before in zip(now, self._versions, strict=True)):
+            warnings.warn(
+                "probe_inputs have been changed in place since the recorder took them: records from here on are of other "
+                "inputs than those before. Give it a clone",
+                stacklevel=3,
+            )
+        self._versions = now
 
     def _ask(self, model: nn.Module) -> tuple[Tensor, Tensor | None]:
         with undisturbed(model):

@@ -7,7 +7,7 @@ run step by step, as they give no place in between.
 """
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -103,7 +103,8 @@ class Taps(TorchFunctionMode):
     """Notes where parameters enter; `found` has the places.
 
     A function that works in place would take a place away: `lost` says whether one did. With `copies` what follows
-    works on a copy of each place. `ran` has the functions that ran, in their order.
+    works on a copy of each place. `ran` has the functions that ran, in their order. `elsewhere` names the parameters
+    that functions without a place took: what these give may vanish for some examples and not for others.
     """
 
     def __init__(self, names: Names, examples: int, copies: bool) -> None:
@@ -115,6 +116,7 @@ class Taps(TorchFunctionMode):
         self.views: dict[int, tuple[Tensor, str, nn.Parameter]] = {}
         self.convolved: dict[int, Convolution] = {}
         self.ran: list[Any] = []
+        self.elsewhere: set[str] = set()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one function, and note it if it takes a parameter."""
@@ -128,9 +130,20 @@ class Taps(TorchFunctionMode):
                     return _ATTENTION(*args, **kwargs)
             finally:
                 self.attending = before
-        if rule is not None:
-            return rule(self, func, *args, **kwargs)
-        return func(*args, **kwargs)
+        places = len(self.found)
+        out = func(*args, **kwargs) if rule is None else rule(self, func, *args, **kwargs)
+        if len(self.found) == places and func not in _VIEWS:
+            self._see(out, args, kwargs)
+        return out
+
+    def _see(self, out: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        """Keep the names of parameters that had a part in what a function gave, of which no place was noted."""
+        if not any(isinstance(value, Tensor) and value.requires_grad for value in _flat((out,))):
+            return
+        for value in _flat((*args, *kwargs.values())):
+            source = _source(self, value)
+            if source is not None:
+                self.elsewhere.add(source[0])
 
     def name(self, value: Any) -> str:
         """The name of a parameter; empty for anything else."""
@@ -427,6 +440,15 @@ def _viewed(taps: Taps, func: Any, value: Any, *args: Any, **kwargs: Any) -> Any
     if source is not None and isinstance(out, Tensor):
         taps.views[id(out)] = (out, *source)
     return out
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """Values, and those in lists and tuples among them."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        else:
+            yield value
 
 
 def _source(taps: Taps, value: Any) -> tuple[str, nn.Parameter] | None:

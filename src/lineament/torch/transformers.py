@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def callback(recorder: "Recorder", every: str = "epoch") -> Any:
     """A callback that records at the start of training and after every epoch or step, on the first process only.
 
-    Steps are the trainer's global steps; a second `train` goes on after those of the first. The loss is the last that the
+    Steps are the trainer's global steps; a second `train` goes on after those of the first, and a recorder with
+    `resume=True` from the checkpoint that the trainer is resumed from. The loss is the last that the
     trainer logged.
 
     Args:
@@ -32,7 +33,7 @@ def callback(recorder: "Recorder", every: str = "epoch") -> Any:
             self.recorder, self.offset, self.gradients = recorder, 0.0, None
 
         def on_train_begin(self, args: Any, state: Any, control: Any, *, model: Any, **others: Any) -> None:
-            if recorder.last_step is None:
+            if recorder.last_step is None or (recorder.resumes and state.global_step > 0):
                 self._record(state, model)
             elif state.global_step < recorder.last_step:
                 self.offset = recorder.last_step - state.global_step

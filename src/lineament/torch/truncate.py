@@ -1,6 +1,6 @@
 """Compress a network: low-rank factors in the place of its layers (Cohen & Razin, Section 4.4)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from .calibration import moments, weighted
 from .collapse import collapse
 from .decomposition import Decomposed, balanced, decomposed, double
 from .factored import as_weights, factored
-from .layers import Site, copied, placed, sites
+from .layers import Site, copied, placed, replaceable
 from .measured import Cost, Measured, cost, measure
 from .report import Table
 from .spectra import energy_curve, least_rank
@@ -87,6 +87,8 @@ class Truncation:
                 lines.append(f"{name}outputs changed by {seen.error:.1%} on {seen.examples:,} examples")
             if seen is not None and seen.accuracy is not None:
                 lines.append(f"{name}accuracy {seen.accuracy:.2%} → {seen.truncated_accuracy:.2%}")
+        if self.measured is not None and self.measured.note:
+            lines.append(self.measured.note)
         if self.cost is not None:
             at = self.cost
             times = f"{1e3 * at.seconds:.3g} → {1e3 * at.truncated_seconds:.3g} ms"
@@ -109,6 +111,7 @@ class _Cut(NamedTuple):
     seen: bool
 
 
+@torch.inference_mode(False)  # what comes back is to be trained, wherever it was made
 def truncate(
     model: nn.Module,
     *,
@@ -157,8 +160,8 @@ def truncate(
     fine_tune = None if fine_tune is None else arguments.function("fine_tune", fine_tune)
     whole = collapse(model)
     device = device_of(whole)
-    places = sites(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
-    seen = None if calibration is None else list(each(arguments.listed("calibration", calibration), device, inputs))
+    places = replaceable(whole, list(ranks) if layers is None and isinstance(ranks, Mapping) else layers)
+    seen = None if calibration is None else _shown(calibration, device, inputs)
     if seen is not None and not any(map(_holds_examples, seen)):
         raise ValueError("calibration must hold at least one batch; it was empty")
     keys = _keys(places)
@@ -176,9 +179,9 @@ def truncate(
     rows = [_row(site, cuts.get(key), picked.get(key), why_whole) for site, key in zip(places, keys, strict=True)]
     small = _factored(whole, places, cuts, picked)
     measured = tuned = paid = None
-    held = None if data is None else list(each(arguments.listed("data", data), device, inputs))
+    held = None if data is None else list(each(_batches("data", data), device, inputs))
     whole = collapse(model)
-    estimated = None if seen is None else measure(whole, small, seen, forward).error
+    estimated = None if seen is None else measure(whole, small, seen, forward, "calibration").error
     if held is not None:
         measured = measure(whole, small, held, forward)  # refuses what is empty
         paid = cost(whole, small, next(filter(_holds_examples, held)), forward)
@@ -203,6 +206,24 @@ def _one_of(**given: Any) -> str:
     if len(asked) != 1:
         raise ValueError(f"give exactly one of energy, ranks, parameters and error; got {', '.join(asked) or 'none'}")
     return asked[0]
+
+
+def _batches(name: str, value: Iterable[Any]) -> Iterator[Any]:
+    """Batches one after the other; of a tensor each example would be taken for one, and of a dict each name."""
+    try:
+        walked = None if isinstance(value, torch.Tensor | Mapping | str | bytes) else iter(value)
+    except TypeError:
+        walked = None
+    if walked is None:
+        raise ValueError(
+            f"{name} must be a sequence of batches, such as [x] or a DataLoader; got {arguments.shown(value)}"
+        )
+    yield from walked  # a loader's own errors are its own
+
+
+def _shown(calibration: Iterable[Any], device: torch.device, inputs: Callable[[Any], Any] | None) -> list[Given]:
+    """The batches of the calibration without their labels, which have no part in it."""
+    return [batch._replace(labels=None) for batch in each(_batches("calibration", calibration), device, inputs)]
 
 
 def _holds_examples(batch: Given) -> bool:
@@ -260,7 +281,12 @@ def _within_error(
         middle = (low * high) ** 0.5
         picked = ranks_to(choices, middle)
         trial = copied(model)
-        good = measure(model, _factored(trial, sites(trial, names), cuts, picked), seen, forward).error <= error
+        good = (
+            measure(
+                model, _factored(trial, replaceable(trial, names), cuts, picked), seen, forward, "calibration"
+            ).error
+            <= error
+        )
         low, high, best = (middle, high, picked) if good else (low, middle, best)
     return best
 

@@ -9,6 +9,8 @@ const MISSING = new Set([
   "NaN", "None", "n/a", "nan", "null", "?",
 ]);
 const SPACE = " "; // any white space
+const COMMA = /^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$/, THOUSANDS = /^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$/, POINT = /^\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+const LOOKED_AT = 50; // lines in which a decimal comma is looked for
 const MOST_CELLS = 1 << 20, MOST_COLUMNS = 5000;
 
 /**
@@ -70,8 +72,8 @@ export function read(text, file, { target = null, classes = null } = {}) {
   const name = printable(file), plain = text.replace(/^\uFEFF/, ""), first = plain.split(/\r\n|\r|\n/, 1)[0];
   if (!first.trim()) throw new RangeError(`'${name}' cannot be read as a table: it is empty, or its first line is`);
   if (plain.includes("\0")) throw new RangeError(`'${name}' must be a table of text to be read on this page; use the command: lineament forecast ${name}`);
-  const count = (sign) => first.split(sign).length, likely = [",", ";", "\t"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
-  const rows = cells(plain, first.includes(likely) ? likely : SPACE), head = rows[0].map((cell) => cell.trim()), notices = [];
+  const sign = separator_of(first, plain.split(/\r\n|\r|\n/, 2)[1] ?? "");
+  const rows = with_points(cells(plain, sign), sign, name), head = rows[0].map((cell) => cell.trim()), notices = [];
   const bare = head.every(is_number), body = bare ? rows : rows.slice(1);
   // R writes a name in front of every row and none over these; other programs end every line with a separator instead.
   const below = rows[1] ?? [], row_names = !bare && below.length === head.length + 1 && below[below.length - 1].trim() !== "";
@@ -95,6 +97,31 @@ export function read(text, file, { target = null, classes = null } = {}) {
     words: Boolean(classes) || !holds_numbers(survey(names[column], labels), name),
     notices: [...notices, ...parts.flatMap((part) => part.notice ?? [])],
   };
+}
+
+/**
+ * What separates values: what all values of the first line are numbers by, or what both lines have equally often.
+ * @param {string} first
+ * @param {string} second
+ */
+function separator_of(first, second) {
+  for (const sign of [";", "\t", SPACE]) {
+    const parts = (sign === SPACE ? first.trim().split(/\s+/) : first.split(sign)).map((part) => part.trim());
+    if (parts.length > 1 && parts.every((part) => is_number(part) || COMMA.test(part))) return sign;
+  }
+  const width = (line, sign) => cells(line, sign)[0]?.length ?? 0, count = (sign) => first.split(sign).length;
+  const likely = [",", ";", "\t"].filter((sign) => first.includes(sign)), alike = likely.filter((sign) => [0, 1].includes(width(second, sign) - width(first, sign)));
+  const best = alike.length ? alike : likely;
+  return best.length ? best.reduce((most, sign) => (count(sign) > count(most) ? sign : most)) : SPACE;
+}
+
+/** Rows whose numbers have points, where those of the first lines have decimal commas. */
+function with_points(rows, sign, source) {
+  const some = rows.slice(0, LOOKED_AT).flat(), commas = some.filter((cell) => COMMA.test(cell));
+  if (sign === "," || !commas.length || some.some((cell) => POINT.test(cell)) || (sign !== ";" && commas.every((cell) => THOUSANDS.test(cell)))) return rows;
+  const odd = rows.flat().find((cell) => POINT.test(cell));
+  if (odd !== undefined) throw new RangeError(`'${source}' must hold numbers with decimal commas, as its first lines do; got '${odd.trim()}', whose point may mark thousands: write plain numbers`);
+  return rows.map((row) => row.map((cell) => cell.replace(COMMA, "$1.$2")));
 }
 
 /** Names without repeats: the second `a` becomes `a.1`. */

@@ -9,6 +9,13 @@ const KEPT = 2048; // examples kept for what moments cannot tell
 const MOST_CLASSES = 1000;
 const FEW_VALUES = 20; // whole numbers with at most so many values might be meant as classes
 const CONSTANT = 64 * 2 ** -52;
+const LARGE = 1e12; // numbers from here on may differ by less than that share of their size
+
+/** What is said of numbers that may differ by less than float64 tells apart; empty if they are small. */
+function unresolved(means) {
+  const size = Math.max(...means.map(Math.abs)), short = (x) => x.toPrecision(1).replace(/e([+-])(\d)$/, "e$10$2");
+  return size < LARGE ? "" : `, or differ by less than ${short(CONSTANT * size)}, which numbers near ${short(size)} need to be told apart in float64: subtract a constant from them first`;
+}
 
 /**
  * @typedef {object} Moments
@@ -57,8 +64,8 @@ export function gather(table, { classes = null, seed = 0 } = {}) {
   });
   const varies = deviation.map((x, j) => x > CONSTANT * Math.abs(mean[j]));
   const columns = table.features.map((_, j) => j), keep = columns.filter((j) => varies[j]);
-  if (!keep.length) throw new RangeError(`at least one feature must vary; all ${p} columns are constant over ${n} rows`);
-  if (!varies.slice(p).some(Boolean)) throw new RangeError(`the target ${table.target} must vary; all ${n} rows have the same`);
+  if (!keep.length) throw new RangeError(`at least one feature must vary; all ${p} columns are constant over ${n} rows${unresolved(mean.slice(0, p))}`);
+  if (!varies.slice(p).some(Boolean)) throw new RangeError(`the target ${table.target} must vary; all ${n} rows have the same${unresolved(mean.slice(p))}`);
   const outputs = names.map((_, k) => p + k), told = named ? [] : chosen.map((i) => values[i]), few = new Set(told.every(Number.isInteger) ? told : []);
   return {
     rows: n, missing, classes: named, outputs: named ? names.map(printable) : names,
