@@ -35,18 +35,20 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     Measured are the share of the first layer along the target over time, and that share when the loss has fallen by 5 %.
     """
     rng = generator(key)
-    worst, aligned = 0.0, {scale: [] for scale in (1e-4, 1e-2, 1.0)}
+    worst, learnt, aligned = 0.0, 0.0, {scale: [] for scale in (1e-4, 1e-2, 1.0)}
     drawn: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = {}
     for _ in range(settings.starts):
         beta = rng.standard_normal(INPUTS)
         beta *= 2 / np.linalg.norm(beta)
         W, a = rng.standard_normal((HIDDEN, INPUTS)) / np.sqrt(HIDDEN), rng.standard_normal(HIDDEN) / np.sqrt(HIDDEN)
         for scale in aligned:
-            time, share, loss = _run(scale * W, scale * a, beta, scale)
+            time, share, along, loss = _run(scale * W, scale * a, beta, scale)
             expected = silent_alignment.early(time, scale * W, scale * a, beta)
             if scale == 1e-4:
                 silent = expected.learnt <= EARLY
                 worst = max(worst, float(np.abs(share - expected.alignment)[silent].max()))
+                grown = silent & (expected.learnt > EARLY / 100)
+                learnt = max(learnt, float(np.abs(along / expected.learnt - 1)[grown].max()))
             aligned[scale].append(float(share[np.argmax(loss <= (1 - MOVED) * loss[0])]))
             drawn.setdefault(scale, (time, share, loss / loss[0], expected.alignment))
     return Evidence(
@@ -56,6 +58,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                 worst,
                 2 * EARLY,
                 "the flow is linear up to the share of the target that the map holds",
+            ),
+            at_most(
+                "worst relative gap of what is learnt, from 0.01 % to 1 %",
+                learnt,
+                2 * EARLY,
+                "the flow is linear up to that share",
             ),
             at_least(
                 "least alignment when the loss has fallen by 5 %, start 1e-4",
@@ -84,7 +92,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
 
 def _run(W: np.ndarray, a: np.ndarray, beta: np.ndarray, scale: float) -> tuple[np.ndarray, ...]:
-    """Times, share of the first layer along the target, and loss."""
+    """Times, share of the first layer along the target, share of the target that the map holds, and loss."""
     size = float(np.linalg.norm(beta))
     model = models.DeepLinear((INPUTS, HIDDEN, 1))
     times = np.linspace(0, (np.log(10 / min(scale, 1.0)) + 3) / size, RECORDS)
@@ -94,7 +102,7 @@ def _run(W: np.ndarray, a: np.ndarray, beta: np.ndarray, scale: float) -> tuple[
     )  # fmt: skip
     maps = np.asarray(run.end_to_end.values)[:, 0]
     share = jumps.share_along(np.asarray(run["first"].values), beta)
-    return times, share, 0.5 * np.sum((maps - beta) ** 2, axis=1)
+    return times, share, maps @ beta / size**2, 0.5 * np.sum((maps - beta) ** 2, axis=1)
 
 
 def _figure(drawn: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]) -> fig.Figure:

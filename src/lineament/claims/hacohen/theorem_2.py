@@ -103,6 +103,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                    "theory: the next order is |W|², slope 2 ± 10 %"),
             *_few_steps(data, settings),
             _first_change(rng, settings.starts),
+            _exact_descent(rng, data, settings),
         ],
         printed=[
             at_most(f"slope against m of |{name} − I| at convergence, optimum of norm {settings.norms[-1]:g}",
@@ -172,6 +173,20 @@ def _exact_limit(rng: np.random.Generator, data: Moments, settings: Settings) ->
     ]
     return at_most("two layers, largest relative gap of A₁ to √(I + WWᵀ) and B₂ to √(I + WᵀW) along flow", np.max(gaps),
                    1e-7, "solver's relative tolerance 1e-9 × 100")  # fmt: skip
+
+
+def _exact_descent(rng: np.random.Generator, data: Moments, settings: Settings) -> Check:
+    """Descent of two-layer networks that begin with A = B = I and W = 0, against the recursion of the wide limit."""
+    layers = limit_start(rng, settings.inputs, settings.outputs, 2)
+    members = [Member(layers, norm, steady_step(norm, 2)) for norm in settings.norms]
+    run = train_all(data, members, settings.steps, np.arange(settings.steps + 1), (LEFT, RIGHT, "end_to_end"))
+    measured = run.A.values[:, :, 0], run.B.values[:, :, 1], run.end_to_end.values
+    gaps = []
+    for i, member in enumerate(members):
+        limit = wide_limit.descent(data.d, member.norm * data.direction, member.step_size, settings.steps)
+        gaps += [np.abs(of[i] - exact).max() / np.abs(exact).max() for of, exact in zip(measured, limit, strict=True)]
+    return at_most("two layers, largest relative gap of A₁, B₂ and W to the recursion along descent", max(gaps), 1e-11,
+                   "both are exact: rounding of so many steps")  # fmt: skip
 
 
 def _approach(runs: ScaleMatrices, settings: Settings) -> list[Check]:
