@@ -308,3 +308,30 @@ def test_correlations_do_not_depend_on_the_scale(scale, method):
     a, b = rng.normal(size=(2, 10))
     plain = order.constancy(a, a + b, method=method, resamples=20)
     np.testing.assert_allclose(order.constancy(scale * a, scale * (a + b), method=method, resamples=20)[0], plain[0])
+
+
+NUMBERS = [np.int64, np.uint8, np.int8, bool, np.float32, np.float64]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("other", NUMBERS)
+def test_classes_are_compared_whatever_kind_of_number_they_are(kind, other):
+    """As uint8 from a file of images, and int64 from an argmax."""
+    predictions, labels = np.array([[0, 1, 1], [1, 1, 0]]).astype(kind), np.array([1, 1, 1]).astype(other)
+    np.testing.assert_array_equal(critical.critical_pc(predictions, labels), [2, 1, np.nan])
+    np.testing.assert_array_equal(critical.critical_frequency(predictions, labels), [1, 0, 0])
+
+
+def test_bytes_are_not_compared_with_text_nor_with_numbers():
+    named = np.array([["a", "b"], ["b", "b"]])
+    for score in (critical.critical_pc, critical.critical_frequency):
+        for predictions, labels in (
+            (named.astype("S"), named[1]),
+            (named, named[1].astype("S")),
+            (named.astype("S"), [0, 1]),
+            ([[0, 1], [1, 1]], named[1].astype("S")),
+        ):
+            with pytest.raises(ValueError, match="labels must be of the kind of predictions"):
+                score(predictions, labels)
+        same = score(named.astype("S"), named[1].astype("S"))
+        np.testing.assert_array_equal(same, score(named, named[1]))

@@ -20,7 +20,7 @@ from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 from lineament.torch import expand, ntk, taps  # noqa: E402
 from lineament.torch.contract import Tile  # noqa: E402
 from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
-from lineament.torch.jacobian import Jacobian  # noqa: E402
+from lineament.torch.jacobian import Backwards, Jacobian  # noqa: E402
 from lineament.torch.precision import full_precision  # noqa: E402
 
 
@@ -453,6 +453,32 @@ class Random(nn.Linear):
         return super().forward(x) * torch.rand(())
 
 
+class Noisy(nn.Linear):
+    """Outputs of some size, part of which is drawn anew at every call."""
+
+    def __init__(self, size, part):
+        super().__init__(3, 2)
+        self.size, self.part = size, part
+
+    def forward(self, x):
+        return self.size * super().forward(x) * (1 + self.part * torch.rand(()))
+
+
+@pytest.mark.parametrize("part", [0.01, 1.0])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_random_outputs_are_refused_however_large_they_are(size, part):
+    with pytest.raises(ValueError, match="the same output for the same input"):
+        ntk(Noisy(size, part), torch.randn(4, 3))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-6, 1e6])
+def test_a_kernel_grows_with_the_square_of_the_outputs(size):
+    model, x = Noisy(1.0, 0.0).double(), draw(4, 3)
+    plain = ntk(model, x)
+    model.size = size
+    close(ntk(model, x), size**2 * plain)
+
+
 class Detached(nn.Linear):
     def forward(self, x):
         return super().forward(x).detach()
@@ -831,6 +857,30 @@ def test_what_cannot_be_batched_takes_a_pass_for_each_output():
     model, x = nn.Sequential(nn.Linear(3, 3), Unbatched(3, 4)).double(), draw(5, 3)
     for _ in range(2):
         close(without_help(model, x), naive(model, x))
+
+
+def test_memory_of_a_pass_is_given_up_where_one_reaches_every_place(monkeypatch):
+    """Of the first block what the forward pass left is held, as a second pass may need it; of the next no longer."""
+    given_up, begin = [], Backwards.__init__
+    monkeypatch.setattr(
+        Backwards,
+        "__init__",
+        lambda self, out, taps, free, bounded=False: (given_up.append(free), begin(self, out, taps, free, bounded))[1],
+    )
+    plain = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 4)).double()
+    unbatched = nn.Sequential(nn.Linear(3, 3), Unbatched(3, 4)).double()
+    for model, x, at_once in (
+        (plain, draw(5, 3), True),
+        (unbatched, draw(5, 3), False),
+        (Branches().double().eval(), draw(4, 2, 5, 5), False),
+    ):
+        for passes in ([False, at_once], [at_once]):  # a model that was seen before is known from the first block on
+            given_up.clear()
+            jacobian = Jacobian(model)
+            for _ in passes:
+                jacobian((x,))
+            assert jacobian.at_once is at_once
+            assert given_up == passes
 
 
 class Sometimes(nn.Module):
