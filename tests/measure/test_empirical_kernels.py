@@ -2,6 +2,7 @@
 
 import sys
 from functools import partial
+from itertools import pairwise
 from types import SimpleNamespace
 
 import equinox as eqx
@@ -437,3 +438,28 @@ def test_the_spectrum_of_what_is_no_kernel_is_refused():
     with pytest.raises(ValueError, match="kernel must be of one example at least"):
         kernels.spectrum(np.zeros((0, 0)))
     np.testing.assert_allclose(kernels.spectrum(np.array([[2.0, 1.0], [1.000001, 2.0]], np.float32)), [3.0, 1.0], 1e-5)
+
+
+@pytest.mark.parametrize(("widths", "largest"), [((5, 7, 3, 1), 35), ((2, 3, 9, 4), 36), ((8, 2, 2, 3), 16)])
+def test_one_piece_of_memory_serves_every_layer(widths, largest, monkeypatch):
+    """Large enough for the largest layer from the first on, and another for the other side."""
+    monkeypatch.setattr(kernels._Layers, "paired", lambda self, layer: False)
+    net = MLP(widths, "gelu")
+    parts = kernels._Layers(net, shaken(net), rows(1, widths[0]))
+    assert parts.largest == largest
+    sizes = [6 * widths[-1] * a * b for a, b in pairwise(widths)]
+    pieces = [parts._space(0, (6, widths[-1], size // (6 * widths[-1]))) for size in sizes]
+    assert [piece.size for piece in pieces] == sizes
+    assert all(np.shares_memory(piece, pieces[0]) for piece in pieces)
+    assert parts.space[0].size == 6 * widths[-1] * largest
+    assert not np.shares_memory(parts._space(1, (6, widths[-1], 4)), pieces[0])
+
+
+def test_more_memory_is_asked_for_where_there_is_too_little():
+    """Layers whose positions are paired have no part in it."""
+    net = MLP((3, 4, 2))
+    parts = kernels._Layers(net, shaken(net), rows(1, 3))
+    assert parts.largest == 0
+    for shape in ((2, 2, 3), (5, 2, 3), (1, 2, 3)):
+        assert parts._space(0, shape).shape == shape
+    assert parts.space[0].size == 30

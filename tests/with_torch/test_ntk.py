@@ -3,6 +3,7 @@
 import gc
 import warnings
 import weakref
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -558,6 +559,19 @@ def test_nothing_is_rounded_on_the_way_and_the_settings_return():
         assert read() == outside
     finally:
         torch.set_float32_matmul_precision(before[0])
+
+
+def test_older_versions_have_one_switch_for_convolutions_and_recurrent_layers(monkeypatch):
+    """Before PyTorch 2.9, here by a stand-in."""
+    for before in (True, False):
+        cudnn = SimpleNamespace(allow_tf32=before)
+        monkeypatch.setattr(torch.backends, "cudnn", cudnn)
+        with full_precision():
+            assert cudnn.allow_tf32 is False
+        assert cudnn.allow_tf32 is before
+        with pytest.raises(ZeroDivisionError), full_precision():
+            raise ZeroDivisionError
+        assert cudnn.allow_tf32 is before
 
 
 def test_recurrent_layers_can_be_differentiated():

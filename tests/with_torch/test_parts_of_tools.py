@@ -648,6 +648,34 @@ def test_derivatives_are_bounded_as_if_nothing_cancelled():
     assert derivatives.nbytes(outer) == 8 * (3 * 4 * 5 + 3 * 2 * 4 * 6)
 
 
+@pytest.mark.parametrize("view", [False, True])
+@pytest.mark.parametrize(("b", "c"), [(1, 1), (2, 1), (1, 3), (3, 2)])
+@pytest.mark.parametrize(
+    ("held", "copy"),
+    [((3,), (4, 3)), ((4, 3), (4, 3)), ((2, 1), (2, 3)), ((1, 3), (2, 3)), ((1, 4, 3), (4, 3)), ((1, 1, 3), (2, 3)),
+     ((1, 4, 1), (4, 3)), ((1, 1, 1), (4, 3)), ((1,), (4, 2)), ((1,), (5,)), ((5,), (5,)), ((1, 1), (5,)),
+     ((3, 1, 2), (3, 4, 2)), ((4, 1), (3, 4, 2)), ((1, 3, 1, 2), (3, 4, 2)), ((1, 1, 4, 1), (3, 4, 1)), ((0,), (4, 0))],
+)  # fmt: skip
+def test_copies_of_a_parameter_add_up_to_its_derivative(held, copy, b, c, view):
+    """The bound on what each number is the sum of is reached where the terms of each sum are equal."""
+    parameter = nn.Parameter(draw(*(held[::-1] if view else held)))
+    value = parameter.permute(*reversed(range(len(held)))) if view else parameter
+    sizes = (*(1,) * (1 + len(copy) - len(held)), *held)[1:]  # without the axis of examples
+    terms = np.prod(copy) / max(1, np.prod(held))
+    for d, equal in ((draw(b, c, *copy), False), (draw(b, c, *sizes).expand(b, c, *copy), True)):
+        (part,) = derivatives.by_copies(value, "name", parameter)(d).values()
+        copies = value.expand(b, *copy)
+        rows = [torch.autograd.grad(copies[i], parameter, d[i, k], retain_graph=True)[0].flatten()
+                for i in range(b) for k in range(c)]  # fmt: skip
+        wanted = torch.stack(rows).unflatten(0, (b, c))
+        close(part.dense(), wanted)
+        bound, reached = part.bound(), wanted[: derivatives.CHECKED].norm()
+        close(bound, terms**0.5 * d[: derivatives.CHECKED].norm())
+        assert bound >= reached * (1 - 1e-12)
+        if equal:
+            close(bound, reached)
+
+
 def test_blocks_fit_into_what_is_to_be_used():
     for outputs, places, largest, n, memory in ((1, 10, 5, 100, 1e4), (7, 100, 40, 33, 1e5), (3, 50, 50, 500, 1e9)):
         sizes, like = jacobian.Sizes(outputs, places, largest), torch.zeros(1)
