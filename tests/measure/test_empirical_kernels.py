@@ -440,6 +440,25 @@ def test_the_spectrum_of_what_is_no_kernel_is_refused():
     np.testing.assert_allclose(kernels.spectrum(np.array([[2.0, 1.0], [1.000001, 2.0]], np.float32)), [3.0, 1.0], 1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1.0, -1.0, 1e30])
+def test_rounding_of_single_precision_is_no_asymmetry_at_any_scale(scale):
+    K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, -9.0]])  # the largest entry is below zero
+    noise = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    for sign in (-1, 1):
+        found = kernels.spectrum(scale * (K + sign * 8e-4 * noise))
+        np.testing.assert_allclose(
+            found / abs(scale), np.sort(np.sign(scale) * np.array([3.0, 1.0, -9.0]))[::-1], rtol=1e-3
+        )
+        with pytest.raises(ValueError, match="kernel must be symmetric"):
+            kernels.spectrum(scale * (K + sign * 10e-4 * noise))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 2, 3, 3)])
+def test_a_kernel_of_zeros_has_a_spectrum_of_zeros(shape):
+    """As where no parameter moves any output."""
+    assert not kernels.spectrum(np.zeros(shape)).any()
+
+
 @pytest.mark.parametrize(("widths", "largest"), [((5, 7, 3, 1), 35), ((2, 3, 9, 4), 36), ((8, 2, 2, 3), 16)])
 def test_one_piece_of_memory_serves_every_layer(widths, largest, monkeypatch):
     """Large enough for the largest layer from the first on, and another for the other side."""

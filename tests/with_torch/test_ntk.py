@@ -396,6 +396,7 @@ def test_what_has_no_structure_is_named_and_still_exact(case):
         found = ntk(model, x, memory=2**16)
     message = " ".join(str(warning.message) for warning in caught)
     assert all(name in message for name in named)
+    assert [warning.filename for warning in caught if "one example at a time" in str(warning.message)] == [__file__]
     close(found, naive(model, x))
 
 

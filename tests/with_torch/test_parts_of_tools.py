@@ -899,6 +899,21 @@ class Attending(nn.Module):
         return self.attention(x, seen, seen)[0].sum(1 if self.first else 0)
 
 
+class Products(nn.Module):
+    """Weights as they stand in formulae: x W, in each way that PyTorch writes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.third = (nn.Parameter(draw(3, 3)) for _ in range(3))
+        self.last, self.shift = nn.Parameter(draw(3, 2)), nn.Parameter(draw(2))
+
+    def forward(self, x):
+        x = torch.tanh(x @ self.first)
+        x = torch.tanh(torch.matmul(x, self.second))
+        x = torch.tanh(x.matmul(self.third))
+        return torch.addmm(self.shift, x, self.last)
+
+
 STRUCTURED = {
     "dense": (nn.Linear(3, 2), (4, 3)), "dense on a sequence": (nn.Linear(3, 2), (4, 5, 3)),
     "without bias": (nn.Linear(3, 2, bias=False), (4, 3)),
@@ -911,25 +926,31 @@ STRUCTURED = {
     "batch norm": (nn.BatchNorm2d(3).eval(), (4, 3, 2, 2)),
     "batch norm of rows": (nn.BatchNorm1d(3).eval(), (4, 3)), "shifts": (Shifted(), (4, 3, 3)),
     "attention": (Attending(True), (3, 5, 4)), "attention over time": (Attending(False), (3, 5, 4)),
-    "attention of width one": (Attending(False, 1, 2), (3, 5, 1)),
+    "attention of width one": (Attending(False, 1, 2), (3, 5, 1)), "products": (Products(), (4, 3)),
+    "a convolution, normalised": (
+        nn.Sequential(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3), nn.Flatten()).eval(), (4, 2, 3, 3)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", STRUCTURED)
 def test_every_layer_gives_its_derivatives_itself(case):
-    """Nothing is left to `torch.func`, which is right as well, but takes much longer."""
+    """Nothing is left to `torch.func`, which is right as well, but takes much longer; also where one part is frozen."""
     model, shape = STRUCTURED[case]
     model, x = model.double(), draw(*shape)
     for parameter in model.parameters():
         parameter.data = draw(*parameter.shape)
-    found = jacobian.Jacobian(model)
-    parts = found((x,))
-    assert found.unknown == frozenset()
     given = {name: value.detach() for name, value in model.named_parameters()}
     wanted = torch.func.jacrev(lambda p: torch.func.functional_call(model, p, (x,)).flatten(1))(given)
-    assert parts.keys() == wanted.keys()
-    for name, part in parts.items():
-        close(part.dense(), wanted[name].flatten(2), 1e-9)
+    for frozen in (None, *given) if len(given) > 1 else (None,):
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name != frozen)
+        found = jacobian.Jacobian(model)
+        parts = found((x,))
+        assert found.unknown == frozenset(), f"{frozen} is frozen"
+        assert parts.keys() == wanted.keys() - {frozen}
+        for name, part in parts.items():
+            close(part.dense(), wanted[name].flatten(2), 1e-9)
+    model.requires_grad_(True)
 
 
 def test_a_table_of_embeddings_gives_its_derivatives_itself():
