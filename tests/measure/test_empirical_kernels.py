@@ -1,6 +1,7 @@
 """Tangent kernels against the Jacobian written out."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -330,6 +331,22 @@ class Shuffled(eqx.Module):
 def test_a_module_may_hold_arrays_that_do_not_train():
     module = Shuffled(jnp.array([2, 0, 1]), eqx.nn.Linear(3, 2, key=KEY))
     x = rows(4, 3)
+    moving, fixed = eqx.partition(module, eqx.is_inexact_array)
+    expected = naive(lambda p, z: jax.vmap(eqx.combine(p, fixed))(z), moving, x, x)
+    close(kernels.empirical(module, None, x), expected)
+
+
+class Named(Shuffled):
+    """One that holds something else beside them."""
+
+    activation: Callable[[jax.Array], jax.Array] = jnp.tanh
+
+    def __call__(self, x):
+        return self.head(self.activation(x[self.order]))
+
+
+def test_a_module_may_hold_arrays_beside_functions():
+    module, x = Named(jnp.array([2, 0, 1]), eqx.nn.Linear(3, 2, key=KEY)), rows(4, 3)
     moving, fixed = eqx.partition(module, eqx.is_inexact_array)
     expected = naive(lambda p, z: jax.vmap(eqx.combine(p, fixed))(z), moving, x, x)
     close(kernels.empirical(module, None, x), expected)

@@ -898,6 +898,112 @@ def test_memory_of_a_pass_is_given_up_where_one_reaches_every_place(monkeypatch)
             assert given_up == passes
 
 
+class Folded(nn.Module):
+    """Layers that see several rows of each example, folded into the axis of examples."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.convolution, self.norm = nn.Embedding(9, 4), nn.Conv1d(4, 3, 2), nn.BatchNorm1d(3).eval()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, tokens):
+        x = self.table(tokens.flatten(0, 1)).transpose(1, 2)
+        x = self.layer(torch.tanh(self.norm(self.convolution(x))).sum(2))
+        return torch.tanh(x).unflatten(0, (len(tokens), -1)).sum(1)
+
+
+class Aside(nn.Module):
+    """Parts that are no layer of every example: one without a gradient, one of a vector, one of a stack of weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.main, self.still = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.vector, self.stack = nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(2, 3, 3))
+
+    def forward(self, x):
+        with torch.no_grad():
+            still = self.still(x)
+        one = functional.linear(x, self.vector)[:, None] * (x @ self.vector)[:, None]
+        several = (x[:, None, None] @ self.stack).sum((1, 2))
+        return torch.tanh(self.main(x) + still + one) * several
+
+
+class FrozenTable(nn.Module):
+    """A table that does not train, beside one that does."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.place, self.layer = nn.Embedding(9, 3), nn.Embedding(5, 3), nn.Linear(3, 2)
+        self.table.requires_grad_(False)
+
+    def forward(self, tokens):
+        return self.layer(torch.tanh(self.table(tokens) + self.place(torch.arange(5)[None]))).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs"),
+    [
+        (Folded, lambda: torch.randint(9, (4, 3, 5))),
+        (Aside, lambda: draw(4, 3)),
+        (FrozenTable, lambda: torch.randint(9, (4, 5))),
+        (lambda: nn.Sequential(FrozenTable(), nn.Linear(2, 1, bias=False)), lambda: torch.randint(9, (1, 5))),
+    ],
+    ids=["folded", "aside", "a frozen table", "one output of one example"],
+)
+def test_what_is_no_plain_layer_of_every_example_is_still_exact(make, inputs):
+    torch.manual_seed(0)
+    model, x = make().double(), inputs()
+    for _ in range(2):
+        close(ntk(model, x), naive(model, x))
+
+
+class Made(nn.Module):
+    """Weights that are made of parameters, by functions that have a rule for parameters themselves."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.kernel = nn.Parameter(torch.randn(9, 4)), nn.Parameter(torch.randn(3, 4, 2))
+        self.shift, self.gamma = nn.Parameter(torch.randn(3)), nn.Parameter(torch.rand(3) + 1)
+        self.mix, self.last = nn.Parameter(torch.randn(3, 3)), nn.Parameter(torch.randn(3, 2))
+        self.register_buffer("mean", torch.randn(3))
+        self.register_buffer("variance", torch.rand(3) + 1)
+
+    def forward(self, tokens):
+        x = functional.embedding(tokens, self.table.tanh()).transpose(1, 2)
+        x = functional.conv1d(x, self.kernel.sin(), self.shift)
+        x = functional.batch_norm(x, self.mean, self.variance, self.gamma.exp() / 4, self.shift)
+        x = functional.layer_norm(torch.tanh(x).sum(2), (3,), self.gamma**2, self.shift)
+        x = functional.rms_norm(x @ self.mix.sinh(), (3,), self.gamma.sqrt())
+        x = torch.addmm(self.shift, x, self.mix, beta=2, alpha=0.5)
+        return torch.addmm(self.shift[:2], torch.tanh(x), self.last.cos())
+
+
+class Packed(nn.Module):
+    """A batch that is packed before a recurrent layer sees it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(3, 2, batch_first=True)
+
+    def forward(self, x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, [x.shape[1]] * len(x), batch_first=True)
+        return self.layer(packed)[1][0][0]
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs"),
+    [(Made, lambda: torch.randint(9, (4, 5))), (Packed, lambda: draw(4, 3, 3))],
+    ids=["made", "packed"],
+)
+def test_what_has_no_rule_is_differentiated_otherwise(make, inputs):
+    torch.manual_seed(0)
+    model, x = make().double(), inputs()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one example at a time, where torch.func cannot
+        for _ in range(2):
+            close(ntk(model, x), naive(model, x), 1e-10)
+
+
 class Sometimes(nn.Module):
     """A layer that only inputs above zero see."""
 

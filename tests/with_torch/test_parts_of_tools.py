@@ -1017,6 +1017,28 @@ def test_a_recurrent_layer_has_places_for_all_gates_at_all_steps(make, gates):
     assert places.sizes == [2 * 5 * gates * 4] * 2, "one for each matrix of recurrent weights"
 
 
+def places(model, *inputs):
+    """What is counted of a model that knows its parameters by the names of those that train."""
+    with taps.Places({id(p): name for name, p in model.named_parameters() if p.requires_grad}) as found:
+        model(*inputs)
+    return found.sizes
+
+
+def test_places_are_where_parameters_that_train_enter():
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Dropout(0.0), nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))
+    assert places(model, torch.ones(7, 3)) == [7 * 4, 7 * 5, 7 * 2]
+    model[0].bias.requires_grad_(False)  # its weight still enters there
+    model[3].requires_grad_(False)
+    assert places(model, torch.ones(7, 3)) == [7 * 4, 7 * 2]
+
+
+def test_a_recurrent_layer_has_places_for_what_trains():
+    for frozen, layers in (("bias_hh_l0", 2), ("weight_ih_l1", 2), ("weight_hh_l0", 1), ("weight_hh_l1", 1)):
+        layer = nn.LSTM(3, 4, num_layers=2, batch_first=True)
+        layer.get_parameter(frozen).requires_grad_(False)
+        assert places(layer, torch.ones(2, 5, 3)) == [2 * 5 * 4 * 4] * layers, frozen
+
+
 def test_a_frozen_normalisation_is_no_place():
     model, x = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3).requires_grad_(False)).eval(), torch.ones(4, 3)
     names = {id(parameter): name for name, parameter in model.named_parameters() if parameter.requires_grad}
