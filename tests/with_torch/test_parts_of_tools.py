@@ -21,6 +21,7 @@ from lineament.torch import (  # noqa: E402
     decomposition,
     derivatives,
     expand,
+    factored,
     jacobian,
     kernel,
     kinds,
@@ -1108,3 +1109,49 @@ def test_blocks_are_joined_in_the_form_they_have():
     missing = _joined([block(2), {}], [2, 3])["weight"]
     assert missing.dense().shape == (5, 2, 12)
     assert not missing.dense()[2:].any()
+
+
+def test_positions_of_a_layer_that_is_called_twice_go_side_by_side():
+    """Not written out, which would take more memory; where forms differ they are added up."""
+    one, two = (derivatives.by_linear(draw(3, t, 4), "w", "")(draw(3, 2, t, 5))["w"] for t in (2, 3))
+    side = derivatives.together([one, two])
+    assert isinstance(side, Outer)
+    close(side.dense(), one.dense() + two.dense())
+    turned = derivatives.by_linear(draw(3, 2, 5), "w", "", turned=True)(draw(3, 2, 2, 4))["w"]
+    added = derivatives.together([one, turned])
+    assert not isinstance(added, Outer)
+    close(added.dense(), one.dense() + turned.dense())
+    rows = [derivatives.Lookup(torch.randint(7, (3, t)), draw(3, 2, t, 6), 7) for t in (2, 4)]
+    both = derivatives.together(rows)
+    assert isinstance(both, derivatives.Lookup)
+    close(both.dense(), rows[0].dense() + rows[1].dense())
+
+
+def test_sizes_of_a_model_are_those_of_its_places_seen_before_or_not():
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+    x = draw(4, 3)
+    for _ in range(2):
+        found = Jacobian(model)
+        assert found.sizes((x,)) == (2, 15, 8)
+        found((x,))
+
+
+@pytest.mark.parametrize(("n", "block"), [(9, 9), (10, 5), (18, 9), (19, 7)])
+def test_blocks_of_a_processor_fit_its_cache(monkeypatch, n, block):
+    """Ten outputs times the hundred numbers of the largest place, and one: nine examples in ten thousand."""
+    monkeypatch.setattr(kernel, "_AT_ONCE", 10_000)
+    assert kernel._block(jacobian.Sizes(10, 200, 100), n, 1e12, draw(1)) == block
+
+
+def test_factors_are_multiplied_in_double_precision():
+    layer = nn.Linear(40, 30)
+    module = expand(layer, 3, preserve=False, generator=torch.Generator().manual_seed(0)).model
+    first, middle, last = (W[0].detach().double() for W in module.factors())
+    assert torch.equal(factored.plain(module).weight.detach(), (last @ (middle @ first)).float())
+
+
+def test_a_layer_with_a_module_of_its_own_is_no_plain_layer():
+    layer = nn.Linear(3, 2)
+    assert sites(layer)[0].reason == ""
+    layer.extra = nn.ReLU()
+    assert sites(layer)[0].reason == "has parts of its own: a forward or modules of its own"
