@@ -18,6 +18,14 @@ def test_relative_mse_is_a_quotient_of_means():
     np.testing.assert_allclose(relative_mse(f[..., 0], g[..., 0]), relative_mse(f[..., :1], g[..., :1]))
 
 
+@pytest.mark.parametrize("tiny", [0.0, 1e-200, -1e-300])
+@pytest.mark.parametrize("scale", [1e-100, 1.0, -1.0, 1e200])
+def test_outputs_of_very_different_sizes_are_measured_by_the_largest(tiny, scale):
+    g = scale * np.array([[tiny, 1.0], [1.0, tiny]])
+    np.testing.assert_allclose(relative_mse(1.5 * g, g), [0.25, 0.25])
+    np.testing.assert_allclose(linear_phase([0, 1], 1.5 * g, g).gap, [0.25, 0.25])
+
+
 def test_nothing_divided_by_nothing_is_no_error():
     f, g = np.zeros((3, 2)), np.zeros((3, 2))
     f[1] = 1e-9

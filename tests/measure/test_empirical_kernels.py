@@ -1,7 +1,9 @@
 """Tangent kernels against the Jacobian written out."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from types import SimpleNamespace
 
 import equinox as eqx
@@ -334,6 +336,22 @@ def test_a_module_may_hold_arrays_that_do_not_train():
     close(kernels.empirical(module, None, x), expected)
 
 
+class Named(Shuffled):
+    """One that holds something else beside them."""
+
+    activation: Callable[[jax.Array], jax.Array] = jnp.tanh
+
+    def __call__(self, x):
+        return self.head(self.activation(x[self.order]))
+
+
+def test_a_module_may_hold_arrays_beside_functions():
+    module, x = Named(jnp.array([2, 0, 1]), eqx.nn.Linear(3, 2, key=KEY)), rows(4, 3)
+    moving, fixed = eqx.partition(module, eqx.is_inexact_array)
+    expected = naive(lambda p, z: jax.vmap(eqx.combine(p, fixed))(z), moving, x, x)
+    close(kernels.empirical(module, None, x), expected)
+
+
 def test_a_function_cannot_do_without_its_parameters():
     with pytest.raises(ValueError, match="parameters must be a tree of floating-point arrays; got None"):
         kernels.empirical(lambda p, x: x, None, np.eye(2))
@@ -437,3 +455,47 @@ def test_the_spectrum_of_what_is_no_kernel_is_refused():
     with pytest.raises(ValueError, match="kernel must be of one example at least"):
         kernels.spectrum(np.zeros((0, 0)))
     np.testing.assert_allclose(kernels.spectrum(np.array([[2.0, 1.0], [1.000001, 2.0]], np.float32)), [3.0, 1.0], 1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, -1.0, 1e30])
+def test_rounding_of_single_precision_is_no_asymmetry_at_any_scale(scale):
+    K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, -9.0]])  # the largest entry is below zero
+    noise = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    for sign in (-1, 1):
+        found = kernels.spectrum(scale * (K + sign * 8e-4 * noise))
+        np.testing.assert_allclose(
+            found / abs(scale), np.sort(np.sign(scale) * np.array([3.0, 1.0, -9.0]))[::-1], rtol=1e-3
+        )
+        with pytest.raises(ValueError, match="kernel must be symmetric"):
+            kernels.spectrum(scale * (K + sign * 10e-4 * noise))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 2, 3, 3)])
+def test_a_kernel_of_zeros_has_a_spectrum_of_zeros(shape):
+    """As where no parameter moves any output."""
+    assert not kernels.spectrum(np.zeros(shape)).any()
+
+
+@pytest.mark.parametrize(("widths", "largest"), [((5, 7, 3, 1), 35), ((2, 3, 9, 4), 36), ((8, 2, 2, 3), 16)])
+def test_one_piece_of_memory_serves_every_layer(widths, largest, monkeypatch):
+    """Large enough for the largest layer from the first on, and another for the other side."""
+    monkeypatch.setattr(kernels._Layers, "paired", lambda self, layer: False)
+    net = MLP(widths, "gelu")
+    parts = kernels._Layers(net, shaken(net), rows(1, widths[0]))
+    assert parts.largest == largest
+    sizes = [6 * widths[-1] * a * b for a, b in pairwise(widths)]
+    pieces = [parts._space(0, (6, widths[-1], size // (6 * widths[-1]))) for size in sizes]
+    assert [piece.size for piece in pieces] == sizes
+    assert all(np.shares_memory(piece, pieces[0]) for piece in pieces)
+    assert parts.space[0].size == 6 * widths[-1] * largest
+    assert not np.shares_memory(parts._space(1, (6, widths[-1], 4)), pieces[0])
+
+
+def test_more_memory_is_asked_for_where_there_is_too_little():
+    """Layers whose positions are paired have no part in it."""
+    net = MLP((3, 4, 2))
+    parts = kernels._Layers(net, shaken(net), rows(1, 3))
+    assert parts.largest == 0
+    for shape in ((2, 2, 3), (5, 2, 3), (1, 2, 3)):
+        assert parts._space(0, shape).shape == shape
+    assert parts.space[0].size == 30

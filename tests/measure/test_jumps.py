@@ -89,3 +89,23 @@ def test_bad_input_is_refused(call, message):
 def test_jumps_do_not_depend_on_the_scale(scale):
     path, points = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])
     assert jump_times([0, 1, 2, 3], scale * path, scale * points).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize(
+    ("path", "points", "jumps"),
+    [
+        ([0.0, 1e200, 0.0, 1.0, 1.0], [0.0, 1.0], [3.0]),  # an excursion far beyond the points
+        ([1.0, 2.0, 1.0, 2.0, 1.0], [1.0, 1e200], [np.inf]),  # it never leaves for a point that is far away
+        ([1.0, 1.0, 1e200, 1e200, 1e200], [1.0, 1e200], [2.0]),
+        ([1e200, 1e200, 1e200, 1.0, 1.0], [1e200, 1.0], [3.0]),
+    ],
+)
+def test_one_coordinate_far_beyond_the_others_overflows_nowhere(path, points, jumps, sign):
+    with np.errstate(over="raise"):
+        found = jump_times(np.arange(5.0), sign * np.array(path)[:, None], sign * np.array(points)[:, None])
+    np.testing.assert_array_equal(found, jumps)
+
+
+def test_a_path_that_rests_at_zero_has_a_scale():
+    np.testing.assert_array_equal(jump_times([0.0, 1.0], np.zeros((2, 1)), np.zeros((2, 1))), [np.inf])

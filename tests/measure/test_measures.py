@@ -169,6 +169,14 @@ def test_linear_predictions_of_short_numbers_do_not_overflow(dtype):
     assert measure.critical.linear_predictions(W, 10 * C if dtype is np.float16 else C, (1, 2)).tolist() == [[0], [0]]
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_linear_predictions_of_long_numbers_do_not_overflow(dtype):
+    """The first class by far; 2⁶⁴ is zero, or less than one, to whole numbers of 64 bits."""
+    W = np.array([[2**30, 2**30], [1, 1]]).astype(dtype)
+    C = np.array([[2**30, 2**30]], dtype) if W.itemsize == 4 else np.array([[2**34, 2**34]], dtype)
+    assert measure.critical.linear_predictions(W, C, (1, 2)).tolist() == [[0], [0]]
+
+
 def test_names_are_not_compared_with_numbers():
     """No number equals a text, so that no example would ever be right."""
     for score in (measure.critical.critical_pc, measure.critical.critical_frequency):

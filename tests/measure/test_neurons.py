@@ -123,3 +123,10 @@ def test_weights_count_by_their_ratios_alone_and_zeros_for_nothing():
     for scale in (1e-300, 1e300):
         np.testing.assert_allclose(neurons.spread(W, scale * c), neurons.spread(W, c), rtol=1e-12)
     np.testing.assert_array_equal(neurons.spread(W, 0 * c), 0)
+
+
+@pytest.mark.parametrize(("large", "small"), [(4e307, 0.0), (4e307, 1e-300), (1e-300, 0.0), (1e150, 1e-150)])
+def test_weights_of_very_different_sizes_count_by_the_largest(large, small):
+    """The sum of the five large ones would overflow."""
+    weights = jnp.array([large, large, large, large, large, small])
+    np.testing.assert_allclose(neurons.spread(jnp.eye(6), weights), [0.2, 0.2, 0.2, 0.2, 0.2, 0], atol=1e-14)

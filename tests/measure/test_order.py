@@ -253,6 +253,26 @@ def test_what_is_wrong_is_named(call, message):
         call()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_proven_nearest_is_so_by_more_than_rounding(monkeypatch, dtype):
+    """Distances of what is far out are rounded most, and one example may lie in the middle."""
+    for name, value in (("SMALL", 50), ("SAMPLE", 36), ("FILTER", 8), ("ROWS", 64)):
+        monkeypatch.setattr(near, name, value)
+    X = np.random.default_rng(0).standard_normal((300, 40)).astype(dtype)
+    X[5] = X.mean(axis=0)
+    margins, refined = [], near._refined
+
+    def noted(*given):
+        margins.append(given[-1])
+        return refined(*given)
+
+    monkeypatch.setattr(near, "_refined", noted)
+    near.neighbours(X, 3)
+    furthest = np.linalg.norm(X - X.mean(axis=0), axis=1).max()
+    assert min(margins) > 16 * np.finfo(dtype).eps * furthest
+    assert max(margins) < 256 * np.finfo(dtype).eps * furthest
+
+
 def test_more_neighbours_than_the_filter_could_offer(monkeypatch):
     for name, value in (("SMALL", 50), ("SAMPLE", 36), ("FILTER", 8), ("ROWS", 64)):
         monkeypatch.setattr(near, name, value)
@@ -295,6 +315,7 @@ def test_weights_that_are_not_finite_are_refused():
 )  # fmt: skip
 def test_neighbours_far_from_the_origin_and_at_every_scale(scale, offset, dtype):
     X = (scale * np.random.default_rng(5).normal(size=(60, 3)) + offset).astype(dtype)
+    X[3, 1] = offset  # as many features are exactly zero
     exact = (X.astype(float) - offset) / scale
     found = near.neighbours(X, 3)
     gaps = lambda index: np.sort(np.linalg.norm(exact[:, None] - exact[index], axis=2))  # noqa: E731
@@ -306,5 +327,40 @@ def test_neighbours_far_from_the_origin_and_at_every_scale(scale, offset, dtype)
 def test_correlations_do_not_depend_on_the_scale(scale, method):
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(2, 10))
+    a[4] = b[4] = 0
     plain = order.constancy(a, a + b, method=method, resamples=20)
     np.testing.assert_allclose(order.constancy(scale * a, scale * (a + b), method=method, resamples=20)[0], plain[0])
+
+
+NUMBERS = [np.int64, np.uint8, np.int8, bool, np.float32, np.float64]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("other", NUMBERS)
+def test_classes_are_compared_whatever_kind_of_number_they_are(kind, other):
+    """As uint8 from a file of images, and int64 from an argmax."""
+    predictions, labels = np.array([[0, 1, 1], [1, 1, 0]]).astype(kind), np.array([1, 1, 1]).astype(other)
+    np.testing.assert_array_equal(critical.critical_pc(predictions, labels), [2, 1, np.nan])
+    np.testing.assert_array_equal(critical.critical_frequency(predictions, labels), [1, 0, 0])
+
+
+def test_bytes_are_not_compared_with_text_nor_with_numbers():
+    named = np.array([["a", "b"], ["b", "b"]])
+    for score in (critical.critical_pc, critical.critical_frequency):
+        for predictions, labels in (
+            (named.astype("S"), named[1]),
+            (named, named[1].astype("S")),
+            (named.astype("S"), [0, 1]),
+            ([[0, 1], [1, 1]], named[1].astype("S")),
+        ):
+            with pytest.raises(ValueError, match="labels must be of the kind of predictions"):
+                score(predictions, labels)
+        same = score(named.astype("S"), named[1].astype("S"))
+        np.testing.assert_array_equal(same, score(named, named[1]))
+
+
+def test_the_mean_of_numbers_near_the_largest_does_not_overflow():
+    a = np.linspace(0, 1, 9)
+    b = a[[0, 2, 1, 3, 5, 4, 6, 8, 7]]
+    np.testing.assert_allclose(order.constancy(1.7e308 * a, 1.7e308 * b)[0], order.constancy(a, b)[0])
+    np.testing.assert_allclose(order.constancy(1.7e308 * a, -1.7e308 * b)[0], order.constancy(a, -b)[0])

@@ -156,3 +156,20 @@ def test_layers_need_no_jacobian(monkeypatch):
     A, b, x = map(np.asarray, (*parameters, x))
     hidden, on = np.maximum(x @ A, 0), (x @ A > 0) * b
     np.testing.assert_allclose(empirical(function, parameters, x), hidden @ hidden.T + (x @ x.T) * (on @ on.T))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p, x: jnp.tanh(x @ (p["a"] @ p["b"])),  # a product of two leaves
+        lambda p, x: jnp.tanh(x @ p["a"]) @ (p["a"].T @ p["b"]),
+        lambda p, x: jnp.tanh(jnp.einsum("ngi,gij->ngj", x.reshape(len(x), 2, 2), p["c"])).reshape(len(x), -1),
+        lambda p, x: x @ p["a"] + jnp.einsum("gi,gij->j", jnp.ones((2, 2)), p["c"])[None],
+    ],
+    ids=["leaves", "a leaf twice", "groups", "without examples"],
+)
+def test_products_that_are_no_layer_of_every_example(function):
+    a, b, c, x = draws((4, 4), (4, 4), (2, 2, 4), (5, 4))
+    params = {"a": a, "b": b, "c": c}
+    expected = naive(function, params, x)
+    np.testing.assert_allclose(empirical(function, params, x), expected, atol=1e-10 * np.abs(expected).max())

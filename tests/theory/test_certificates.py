@@ -219,6 +219,15 @@ def test_guarantees_scale_as_the_network_does(n, exponent, seed):
     assert step * c.guaranteed_rate(n, many) == pytest.approx(unit * c.guaranteed_rate(n, one))
 
 
+@pytest.mark.parametrize("step_size", [None, 1e-7])
+def test_what_holds_at_the_start_takes_no_time(step_size):
+    target = np.diag([1.0, 0.5])
+    report = c.certify(balanced(0.9 * target, (2, 2, 2)), target, step_size=step_size)
+    for epsilon in (report.excess, 2 * report.excess, 1e300):
+        assert report.guarantee(epsilon) == 0
+    assert report.guarantee(0.999 * report.excess) > 0
+
+
 def test_reports_name_what_fails():
     target, W = np.diag([1.0, 0.5]), np.diag([0.1, 0.1])
     report = c.certify(balanced(W, (2, 2, 2)), target)

@@ -27,7 +27,7 @@ from lineament.theory import (
     two_by_two,
     wide_limit,
 )
-from lineament.theory.activations import NAMED, piecewise_linear
+from lineament.theory.activations import NAMED, Activation, piecewise_linear
 
 I2, ONE = np.eye(2), np.ones((1, 1))
 PAIRS = np.array([[1.0, 0.5], [-1.0, -0.5]])
@@ -146,6 +146,59 @@ def test_a_grid_that_is_too_coarse_is_not_used(monkeypatch):
     exact = dual_activations.quadrature(NAMED["tanh"], s[:, None], s[None], theta)
     np.testing.assert_allclose(found.value, exact.value, rtol=0, atol=1e-10)
     np.testing.assert_allclose(found.slope, exact.slope, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("which", ["value", "slope"])
+def test_a_grid_is_used_where_both_integrals_are_right_at_every_pair_of_the_sample(monkeypatch, which, sign, factor):
+    """To 1e-10 of the largest, be it in one pair alone, below or above, and whatever the size of the activation."""
+    tanh = NAMED["tanh"]
+    phi = Activation(lambda z: factor * tanh.function(z), lambda z: factor * tanh.derivative(z))
+    s, theta = np.full(30, 1.5), np.random.default_rng(0).uniform(2.0, np.pi, size=(30, 30))  # all values below 0
+    exact = dual_activations.quadrature(phi, s[:, None], s[None], theta)
+    rows, columns = dual_grid._sample(30, 30)
+    largest = np.abs(getattr(exact, which)[rows, columns]).max()
+    for gap, good in ((0.9e-10, True), (1.1e-10, False)):
+        found = getattr(exact, which).copy()
+        found[rows[70], columns[70]] += sign * gap * largest
+        read_off = exact._replace(**{which: found})
+        monkeypatch.setattr(dual_grid, "_interpolated", lambda *_, read_off=read_off: read_off)
+        given = dual_grid.grid_dual(phi, s, s, theta)
+        assert (getattr(given, which) is found) is good
+
+
+@pytest.mark.parametrize(
+    ("kinks", "alike", "least"),
+    [((), False, 6144), ((0.0,), False, 6144), ((1.0,), False, None), ((0.0, 1.0), False, None), ((1.0,), True, 96),
+     ((0.0, 1.0), True, 96)],
+)  # fmt: skip
+def test_a_grid_is_tried_where_it_is_smooth_and_pays(monkeypatch, kinks, alike, least):
+    """Four pairs for each of its 8 × 8 × 24 nodes, or 24 where all deviations are alike."""
+    tried = []
+
+    def interpolated(phi, s, t, theta, nodes):
+        tried.append(nodes)
+        return dual_activations.Dual(0 * theta, 0 * theta)
+
+    monkeypatch.setattr(dual_grid, "_interpolated", interpolated)
+    monkeypatch.setattr(dual_grid, "quadrature", lambda phi, s, t, theta: dual_activations.Dual(0 * theta, 0 * theta))
+    phi = Activation(np.tanh, np.tanh, kinks)
+    for pairs in (95, 96, 6143, 6144):
+        tried.clear()
+        s = np.ones(1)
+        dual_grid.grid_dual(phi, s, np.full(pairs, 1.0 if alike else 2.0), np.zeros((1, pairs)))
+        assert tried == ([] if least is None or pairs < least else [(1 if alike else 8, 24)])
+
+
+@pytest.mark.parametrize(("n", "m"), [(7, 5), (5, 7), (1, 30), (30, 1), (100, 90)])
+def test_a_sample_of_pairs_is_spread_over_all_rows_and_columns(n, m):
+    rows, columns = dual_grid._sample(n, m)
+    for found, size in ((rows, n), (columns, m)):
+        counts = np.bincount(found, minlength=size)
+        assert len(counts) == size
+        assert np.ptp(counts) <= 4
+    assert len(set(zip(rows, columns, strict=True))) >= 0.9 * min(n * m, 200)
 
 
 @pytest.mark.parametrize("gaps", [(0.5, 0.2, 0.3), (0.2, 0.5, 0.4)])

@@ -300,6 +300,19 @@ def test_what_cannot_be_used_is_refused(changed, message):
         linearised_ensemble.predict(1.0, np.eye(3), np.eye(3), np.ones(3), np.ones((2, 3)))
 
 
+def test_kernels_are_decomposed_whole_unless_they_are_large_and_it_is_known_what_for(monkeypatch):
+    """A Krylov space answers one filter alone; and small kernels take no time."""
+    tried = []
+    monkeypatch.setattr(kernel_modes, "_krylov", lambda *given: tried.append(given))
+    monkeypatch.setattr(kernel_modes, "WHOLE", 5)
+    for size, filtered, asked in ((5, None, 0), (6, None, 0), (5, np.sqrt, 0), (6, np.sqrt, 1)):
+        tried.clear()
+        K = np.diag(np.arange(1.0, size + 1))
+        found = kernel_modes.modes(K, np.ones((size, 1)), filtered)
+        np.testing.assert_allclose(found.values, np.arange(1.0, size + 1))
+        assert len(tried) == asked, (size, filtered)
+
+
 def test_a_krylov_space_ends_no_sooner_than_its_last_terms_vanish_whatever_their_sign(monkeypatch):
     """Looked at after every product, the last term of one output alternates in sign: below zero it is not yet small."""
     rng = np.random.default_rng(10)

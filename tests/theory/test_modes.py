@@ -309,6 +309,17 @@ def test_zero_is_left_below_depth_two(depth):
     assert trajectory(0.0, target, 0.0, depth) == 0
 
 
+@pytest.mark.parametrize("target", [1e-12, 0.3, 1.0, 7.0, 1e12])
+def test_zero_is_left_alike_for_targets_of_every_size(target):
+    """In units of the target, time is that of target 1 divided by σ*^{2 − 2/N}; at depth 1 it is −log(1 − σ/σ*)."""
+    share = np.array([1e-20, 1e-9, 0.01, 0.5, 0.999])
+    np.testing.assert_allclose(time_to(share * target, target, 0.0, 1.0), -np.log1p(-share), rtol=1e-12)
+    for depth in (1.0, 1.3, 1.9):
+        t = time_to(share * target, target, 0.0, depth)
+        np.testing.assert_allclose(t * target ** exponent(depth), time_to(share, 1.0, 0.0, depth), rtol=1e-11)
+        np.testing.assert_allclose(trajectory(t, target, 0.0, depth), share * target, rtol=1e-9)
+
+
 def test_values_never_visited():
     assert np.all(np.isnan(time_to([0.4, 2.1, 0.0], 2.0, 0.5, 3.5)))
     assert np.all(np.isnan(time_to([1.9, 3.1, 0.0], 2.0, 3.0, 3.5)))

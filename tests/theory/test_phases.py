@@ -134,6 +134,24 @@ def test_between_depths_one_and_two_only_large_ratios_are_incremental(depth):
     assert not is_incremental(1e-200, critical * 0.9, 1.0, s, f, depth)
 
 
+@pytest.mark.parametrize("depth", [1.05, 1.2, 1.5, 1.9, 2.0, 3.0, np.inf])
+@pytest.mark.parametrize("ratio", [1e2, 1e4, 1e8])
+def test_however_large_the_ratio_the_threshold_is_where_both_times_meet(depth, ratio):
+    """It tends to s then, where the mode that is far ahead needs next to no head start."""
+    s, f = 0.2, 0.8
+    edge = threshold(depth, ratio, s, f)
+    if edge == 0:
+        assert depth < 1.1, "a critical ratio is large near depth 1"
+        return
+    start = edge * np.array([1 - 1e-6, 1 + 1e-6])
+    if start[1] < s:
+        first, second = time_to(f * ratio, ratio, start, depth), time_to(s, 1.0, start, depth)
+        assert (first <= second).tolist() == [True, False]
+    assert is_incremental(start[0], ratio, 1.0, s, f, depth)
+    assert edge <= s
+    assert edge > 0.9 * s or depth < 1.6 or ratio < 1e3
+
+
 @pytest.mark.parametrize(("end", "near"), [(2.0, 2 + 2.0 ** -np.arange(8, 20)), (np.inf, 2.0 ** np.arange(8, 20))])
 def test_threshold_is_continuous_in_depth(end, near):
     gap = np.abs(log_threshold(near, 1.5, 0.2, 0.8) - log_threshold(end, 1.5, 0.2, 0.8))

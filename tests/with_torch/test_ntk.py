@@ -3,6 +3,7 @@
 import gc
 import warnings
 import weakref
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 from lineament.torch import expand, ntk, taps  # noqa: E402
 from lineament.torch.contract import Tile  # noqa: E402
 from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
-from lineament.torch.jacobian import Jacobian  # noqa: E402
+from lineament.torch.jacobian import Backwards, Jacobian  # noqa: E402
 from lineament.torch.precision import full_precision  # noqa: E402
 
 
@@ -395,6 +396,7 @@ def test_what_has_no_structure_is_named_and_still_exact(case):
         found = ntk(model, x, memory=2**16)
     message = " ".join(str(warning.message) for warning in caught)
     assert all(name in message for name in named)
+    assert [warning.filename for warning in caught if "one example at a time" in str(warning.message)] == [__file__]
     close(found, naive(model, x))
 
 
@@ -451,6 +453,32 @@ def test_the_model_given_is_not_changed():
 class Random(nn.Linear):
     def forward(self, x):
         return super().forward(x) * torch.rand(())
+
+
+class Noisy(nn.Linear):
+    """Outputs of some size, part of which is drawn anew at every call."""
+
+    def __init__(self, size, part):
+        super().__init__(3, 2)
+        self.size, self.part = size, part
+
+    def forward(self, x):
+        return self.size * super().forward(x) * (1 + self.part * torch.rand(()))
+
+
+@pytest.mark.parametrize("part", [0.01, 1.0])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_random_outputs_are_refused_however_large_they_are(size, part):
+    with pytest.raises(ValueError, match="the same output for the same input"):
+        ntk(Noisy(size, part), torch.randn(4, 3))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-6, 1e6])
+def test_a_kernel_grows_with_the_square_of_the_outputs(size):
+    model, x = Noisy(1.0, 0.0).double(), draw(4, 3)
+    plain = ntk(model, x)
+    model.size = size
+    close(ntk(model, x), size**2 * plain)
 
 
 class Detached(nn.Linear):
@@ -532,6 +560,19 @@ def test_nothing_is_rounded_on_the_way_and_the_settings_return():
         assert read() == outside
     finally:
         torch.set_float32_matmul_precision(before[0])
+
+
+def test_older_versions_have_one_switch_for_convolutions_and_recurrent_layers(monkeypatch):
+    """Before PyTorch 2.9, here by a stand-in."""
+    for before in (True, False):
+        cudnn = SimpleNamespace(allow_tf32=before)
+        monkeypatch.setattr(torch.backends, "cudnn", cudnn)
+        with full_precision():
+            assert cudnn.allow_tf32 is False
+        assert cudnn.allow_tf32 is before
+        with pytest.raises(ZeroDivisionError), full_precision():
+            raise ZeroDivisionError
+        assert cudnn.allow_tf32 is before
 
 
 def test_recurrent_layers_can_be_differentiated():
@@ -831,6 +872,136 @@ def test_what_cannot_be_batched_takes_a_pass_for_each_output():
     model, x = nn.Sequential(nn.Linear(3, 3), Unbatched(3, 4)).double(), draw(5, 3)
     for _ in range(2):
         close(without_help(model, x), naive(model, x))
+
+
+def test_memory_of_a_pass_is_given_up_where_one_reaches_every_place(monkeypatch):
+    """Of the first block what the forward pass left is held, as a second pass may need it; of the next no longer."""
+    given_up, begin = [], Backwards.__init__
+    monkeypatch.setattr(
+        Backwards,
+        "__init__",
+        lambda self, out, taps, free, bounded=False: (given_up.append(free), begin(self, out, taps, free, bounded))[1],
+    )
+    plain = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 4)).double()
+    unbatched = nn.Sequential(nn.Linear(3, 3), Unbatched(3, 4)).double()
+    for model, x, at_once in (
+        (plain, draw(5, 3), True),
+        (unbatched, draw(5, 3), False),
+        (Branches().double().eval(), draw(4, 2, 5, 5), False),
+    ):
+        for passes in ([False, at_once], [at_once]):  # a model that was seen before is known from the first block on
+            given_up.clear()
+            jacobian = Jacobian(model)
+            for _ in passes:
+                jacobian((x,))
+            assert jacobian.at_once is at_once
+            assert given_up == passes
+
+
+class Folded(nn.Module):
+    """Layers that see several rows of each example, folded into the axis of examples."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.convolution, self.norm = nn.Embedding(9, 4), nn.Conv1d(4, 3, 2), nn.BatchNorm1d(3).eval()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, tokens):
+        x = self.table(tokens.flatten(0, 1)).transpose(1, 2)
+        x = self.layer(torch.tanh(self.norm(self.convolution(x))).sum(2))
+        return torch.tanh(x).unflatten(0, (len(tokens), -1)).sum(1)
+
+
+class Aside(nn.Module):
+    """Parts that are no layer of every example: one without a gradient, one of a vector, one of a stack of weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.main, self.still = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.vector, self.stack = nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(2, 3, 3))
+
+    def forward(self, x):
+        with torch.no_grad():
+            still = self.still(x)
+        one = functional.linear(x, self.vector)[:, None] * (x @ self.vector)[:, None]
+        several = (x[:, None, None] @ self.stack).sum((1, 2))
+        return torch.tanh(self.main(x) + still + one) * several
+
+
+class FrozenTable(nn.Module):
+    """A table that does not train, beside one that does."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.place, self.layer = nn.Embedding(9, 3), nn.Embedding(5, 3), nn.Linear(3, 2)
+        self.table.requires_grad_(False)
+
+    def forward(self, tokens):
+        return self.layer(torch.tanh(self.table(tokens) + self.place(torch.arange(5)[None]))).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs"),
+    [
+        (Folded, lambda: torch.randint(9, (4, 3, 5))),
+        (Aside, lambda: draw(4, 3)),
+        (FrozenTable, lambda: torch.randint(9, (4, 5))),
+        (lambda: nn.Sequential(FrozenTable(), nn.Linear(2, 1, bias=False)), lambda: torch.randint(9, (1, 5))),
+    ],
+    ids=["folded", "aside", "a frozen table", "one output of one example"],
+)
+def test_what_is_no_plain_layer_of_every_example_is_still_exact(make, inputs):
+    torch.manual_seed(0)
+    model, x = make().double(), inputs()
+    for _ in range(2):
+        close(ntk(model, x), naive(model, x))
+
+
+class Made(nn.Module):
+    """Weights that are made of parameters, by functions that have a rule for parameters themselves."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.kernel = nn.Parameter(torch.randn(9, 4)), nn.Parameter(torch.randn(3, 4, 2))
+        self.shift, self.gamma = nn.Parameter(torch.randn(3)), nn.Parameter(torch.rand(3) + 1)
+        self.mix, self.last = nn.Parameter(torch.randn(3, 3)), nn.Parameter(torch.randn(3, 2))
+        self.register_buffer("mean", torch.randn(3))
+        self.register_buffer("variance", torch.rand(3) + 1)
+
+    def forward(self, tokens):
+        x = functional.embedding(tokens, self.table.tanh()).transpose(1, 2)
+        x = functional.conv1d(x, self.kernel.sin(), self.shift)
+        x = functional.batch_norm(x, self.mean, self.variance, self.gamma.exp() / 4, self.shift)
+        x = functional.layer_norm(torch.tanh(x).sum(2), (3,), self.gamma**2, self.shift)
+        x = functional.rms_norm(x @ self.mix.sinh(), (3,), self.gamma.sqrt())
+        x = torch.addmm(self.shift, x, self.mix, beta=2, alpha=0.5)
+        return torch.addmm(self.shift[:2], torch.tanh(x), self.last.cos())
+
+
+class Packed(nn.Module):
+    """A batch that is packed before a recurrent layer sees it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(3, 2, batch_first=True)
+
+    def forward(self, x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, [x.shape[1]] * len(x), batch_first=True)
+        return self.layer(packed)[1][0][0]
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs"),
+    [(Made, lambda: torch.randint(9, (4, 5))), (Packed, lambda: draw(4, 3, 3))],
+    ids=["made", "packed"],
+)
+def test_what_has_no_rule_is_differentiated_otherwise(make, inputs):
+    torch.manual_seed(0)
+    model, x = make().double(), inputs()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one example at a time, where torch.func cannot
+        for _ in range(2):
+            close(ntk(model, x), naive(model, x), 1e-10)
 
 
 class Sometimes(nn.Module):

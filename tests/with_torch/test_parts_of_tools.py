@@ -18,8 +18,10 @@ from lineament.torch import (  # noqa: E402
     batches,
     calibration,
     contract,
+    decomposition,
     derivatives,
     expand,
+    factored,
     jacobian,
     kernel,
     kinds,
@@ -363,6 +365,174 @@ def test_what_was_seen_is_weighed_against_isotropic_inputs(out, fan_in, groups):
     close(U * S[:, None] @ Vt, W, 1e-8)
 
 
+def weighing(W, X):
+    """A weight with the moment of inputs (1, n, in) that it has seen, as `moments` takes it of a dense layer."""
+    by_inputs = W.shape[1] > W.shape[2]
+    total = X.mT @ X if by_inputs else W @ X.mT @ X @ W.mT
+    return calibration.weighted(W, calibration.Moment(by_inputs, total, X.shape[1]))
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-3, 1.0, 1e4, 1e100])
+@pytest.mark.parametrize(("out", "fan_in"), [(5, 3), (3, 5), (4, 4)])
+def test_a_layer_of_zeros_is_cut_whatever_it_saw(out, fan_in, size):
+    (U, S, Vt), energy = weighing(torch.zeros(1, out, fan_in).double(), size * draw(1, 9, fan_in))
+    close(U.mT @ U, torch.eye(min(out, fan_in)).double()[None])
+    for nothing in (S, Vt, energy):
+        assert not nothing.any()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("size", [1e-100, 1e-3, 1.0, 1e4, 1e100])
+@pytest.mark.parametrize(("out", "fan_in"), [(6, 4), (3, 4)])
+def test_where_outputs_are_zero_the_weight_judges_alone(out, fan_in, size, turned):
+    """Inputs that a layer maps to nothing, or to rounding, say nothing about which outputs matter."""
+    W, X = draw(1, out, fan_in), size * draw(1, 9, fan_in)
+    W[..., -1:], X[..., :-1] = 0, 0
+    if turned and out > fan_in:
+        Q = torch.linalg.qr(draw(4, 4))[0]
+        W, X = W @ Q, X @ Q
+    (U, S, Vt), energy = weighing(W, X)
+    close(U * S[:, None] @ Vt, W, 1e-10)
+    wanted = torch.linalg.svd(W, full_matrices=False)
+    close(S[:, :3], wanted[1][:, :3], 1e-6)
+    for r in (1, 2, 3):
+        close(U[..., :r] @ U[..., :r].mT, wanted[0][..., :r] @ wanted[0][..., :r].mT, 1e-6)
+    close(energy[:, :3] / energy.sum(), wanted[1][:, :3] ** 2 / (wanted[1] ** 2).sum(), 1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-20, 1e20, 1e150])
+@pytest.mark.parametrize(("out", "fan_in"), [(5, 3), (3, 5)])
+def test_cuts_depend_on_the_scale_neither_of_weights_nor_of_inputs(out, fan_in, size):
+    W, X = draw(1, out, fan_in), draw(1, 9, fan_in)
+    W[0, 0, 0] = X[0, 0, 0] = 0
+    plain, shares = weighing(W, X)
+    for one, other in ((size**0.5, 1.0), (1.0, size**0.5)):
+        (U, S, Vt), energy = weighing(one * W, other * X)
+        close(energy, shares, 1e-8)
+        close(S / one, plain.S, 1e-8)
+        close(U * S[:, None] @ Vt / one, W, 1e-8)
+
+
+@pytest.mark.parametrize(("out", "fan_in"), [(5, 3), (3, 5), (1, 1)])
+def test_shares_of_what_was_seen_and_of_the_weight_add_up_to_one(out, fan_in):
+    alone = torch.zeros(1, out, fan_in).double()
+    alone[0, 0, 0] = -3.0
+    for W in (draw(1, out, fan_in), alone):
+        for X in (draw(1, 9, fan_in), draw(1, 1, fan_in)):
+            assert weighing(W, X)[1].sum().item() == pytest.approx(1, rel=1e-9)
+
+
+@pytest.mark.parametrize("faint", [1.0, 1e-5])
+def test_directions_that_no_example_showed_break_nothing_however_many_there_were(faint):
+    """The weight's part is less than rounding then, and what is left has no inverse without a hundredth of one."""
+    for _ in range(20):
+        Q = torch.linalg.qr(draw(6, 6))[0]
+        X = Q[:2] + faint * draw(2, 6)
+        W = draw(1, 7, 4) @ Q[2:]  # it gives outputs of that size where `faint` is small
+        (U, S, Vt), energy = calibration.weighted(W, calibration.Moment(True, (X.mT @ X)[None], 10**20))
+        close(U.mT @ U, torch.eye(6).double()[None], 1e-10)
+        close(U * S[:, None] @ Vt, W, 1e-6)
+        assert energy.isfinite().all()
+
+
+def test_outputs_beyond_the_inputs_hold_nothing():
+    """Of a convolution by 1 × 1 the outputs are taken, though it may have fewer inputs."""
+    W, x = draw(2, 5, 3), draw(2, 9, 3)
+    y = x @ W.mT
+    (U, S, Vt), energy = calibration.weighted(W, calibration.Moment(False, y.mT @ y, 9))
+    assert (U.shape, S.shape, Vt.shape, energy.shape) == ((2, 5, 3), (2, 3), (2, 3, 3), (2, 3))
+    close(U * S[:, None] @ Vt, W, 1e-8)
+
+
+def test_of_a_square_layer_the_outputs_are_taken():
+    model = nn.Linear(3, 3).double()
+    (moment,) = calibration.moments(model, sites(model), [batches.given(draw(4, 3))], batches.call).values()
+    assert not moment.of_inputs
+
+
+@pytest.mark.parametrize(("out", "fan_in"), [(5, 3), (3, 5)])
+def test_one_input_that_is_not_finite_is_enough(out, fan_in):
+    model, x = nn.Linear(fan_in, out).double(), draw(4, fan_in)
+    x[1, 2] = float("nan")
+    with pytest.raises(ValueError, match="calibration must be finite numbers; what layer ''"):
+        calibration.moments(model, sites(model), [batches.given(x)], batches.call)
+
+
+def graded(out, fan_in, least):
+    """A matrix with singular values from 1 down to the least, and those."""
+    k = min(out, fan_in)
+    S = torch.logspace(0, np.log10(least), k, dtype=torch.float64)
+    U, V = torch.linalg.qr(draw(out, k))[0], torch.linalg.qr(draw(fan_in, k))[0]
+    return (U * S @ V.T)[None], S[None]
+
+
+@pytest.mark.parametrize(
+    ("out", "fan_in", "dtype"),
+    [(24, 20, torch.float64), (20, 24, torch.float64), (16, 16, torch.float32), (16, 40, torch.float32),
+     (40, 16, torch.float32)],
+)  # fmt: skip
+def test_small_singular_values_of_small_or_precise_weights_are_right(out, fan_in, dtype):
+    W, S = graded(out, fan_in, 1e-11)
+    parts = decomposition.decomposed(W, dtype)
+    for found in (parts.S, decomposition.singular_values(W, dtype)):
+        torch.testing.assert_close(found, S, rtol=1e-3, atol=0)
+    close(parts.Vt @ parts.Vt.mT, torch.eye(min(out, fan_in)).double()[None], 1e-9)
+
+
+@pytest.mark.parametrize(("out", "fan_in"), [(20, 18), (18, 20), (20, 20)])
+def test_single_precision_is_decomposed_without_an_svd(out, fan_in, monkeypatch):
+    for name in ("svd", "svdvals"):
+        monkeypatch.setattr(torch.linalg, name, None)
+    W, S = graded(out, fan_in, 1e-3)
+    parts = decomposition.decomposed(W, torch.float32)
+    for found in (parts.S, decomposition.singular_values(W, torch.float32)):
+        torch.testing.assert_close(found, S, rtol=1e-8, atol=0)
+    close(parts.U * parts.S[:, None] @ parts.Vt, W, 1e-10)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**40])
+@pytest.mark.parametrize(("out", "fan_in"), [(8, 2), (2, 8), (3, 8)])
+def test_what_is_rounding_beside_the_largest_singular_value_becomes_zero_in_factors(out, fan_in, scale):
+    """Its root would not be small. Rounding is that of a float64 times the larger side."""
+    k = min(out, fan_in)
+    U, Vt = torch.eye(out, k).double()[None], torch.eye(k, fan_in).double()[None]
+    bar = 2.0**-52 * 8
+    for small, root in ((bar, 0.0), (bar * 1.01, (bar * 1.01 * scale) ** 0.5), (bar / 1.01, 0.0)):
+        S = torch.tensor([[1.0, small, 0.0][:k]], dtype=torch.float64) * scale
+        first, last = decomposition.balanced(decomposition.Decomposed(U, S, Vt), 2, 4)
+        close(first[0, 0, 0] * last[0, 0, 0], S[0, 0])
+        assert first[0, 1, 1].item() == last[0, 1, 1].item() == pytest.approx(root, rel=1e-12, abs=0)
+        assert not first[0, 2:].any()
+
+
+def test_ranks_leave_out_no_more_than_asked():
+    rank = lambda to, *S: decomposition.rank(decomposition.Decomposed(S, torch.tensor(S).double(), S), to)  # noqa: E731
+    spectrum = [4.0, 0.0, 0.0, 0.0], [12.0, 4.0, 3.0, 0.0]  # of the second 13, 5 and 3 are left
+    assert [rank(to, *spectrum) for to in (0.0, 3 / 13, 0.3, 5 / 13, 0.4, 1.0)] == [3, 2, 2, 1, 1, 0]
+    assert rank(0.0, [0.0, 0.0]) == 0
+    assert rank(0.0, [1e-9, 0.0]) == 1
+
+
+def test_the_gap_of_factors_is_relative_and_of_nothing_whether_there_is_one():
+    W, nothing = draw(1, 3, 2), torch.zeros(1, 3, 2).double()
+    one, faint = torch.eye(3).double()[None], nothing.clone()
+    faint[0, 1, 1] = -1e-9
+    for scale in (1e-9, 1.0, 1e9):
+        assert decomposition.gap([0.75 * W, scale * one], scale * W) == pytest.approx(0.25, rel=1e-12)
+    assert decomposition.gap([nothing, one], nothing) == 0.0
+    assert decomposition.gap([faint, one], nothing) == 1.0
+
+
+@pytest.mark.parametrize(("kind", "place"), [("mps", "processor"), ("cuda", "device")])
+def test_what_a_device_has_no_double_precision_for_comes_to_the_processor(kind, place):
+    """As on Apple's, here by a stand-in: its numbers are converted where they have come to, others where they are."""
+    came = SimpleNamespace(to=lambda dtype: ("processor", dtype))
+    held = SimpleNamespace(
+        device=SimpleNamespace(type=kind), cpu=lambda: came, to=lambda dtype: ("device", dtype), detach=lambda: held
+    )
+    assert decomposition.double(held) == (place, torch.float64)
+
+
 def test_moments_are_sums_over_what_layers_saw_or_gave():
     model = nn.Sequential(nn.Linear(2, 4), nn.Linear(4, 3), nn.Unflatten(1, (1, 3)), nn.Conv1d(1, 2, 2)).double()
     data = [draw(5, 2), draw(3, 2)]
@@ -383,12 +553,13 @@ def test_moments_are_sums_over_what_layers_saw_or_gave():
     assert not any(module._forward_hooks for module in model)
 
 
-def test_groups_of_a_convolution_have_moments_of_their_own():
-    model = nn.Conv2d(4, 6, 2, groups=2).double()
+@pytest.mark.parametrize("bias", [False, True])
+def test_groups_of_a_convolution_have_moments_of_their_own(bias):
+    model = nn.Conv2d(4, 6, 2, groups=2, bias=bias).double()
     x = draw(3, 4, 3, 3)
     (moment,) = calibration.moments(model, sites(model), [batches.given(x)], batches.call).values()
     with torch.no_grad():
-        z = (model(x) - model.bias[:, None, None]).permute(1, 0, 2, 3).reshape(2, 3, -1)
+        z = (model(x) - (model.bias[:, None, None] if bias else 0)).permute(1, 0, 2, 3).reshape(2, 3, -1)
     close(moment.total, z @ z.mT)
     assert (moment.vectors, moment.of_inputs) == (12, False)
 
@@ -476,6 +647,34 @@ def test_derivatives_are_bounded_as_if_nothing_cancelled():
     terms = draw(2, 2, 1, 5).expand(2, 2, 7, 5)
     close(derivatives._summed(terms, 2).bound(), terms.sum(2).norm())
     assert derivatives.nbytes(outer) == 8 * (3 * 4 * 5 + 3 * 2 * 4 * 6)
+
+
+@pytest.mark.parametrize("view", [False, True])
+@pytest.mark.parametrize(("b", "c"), [(1, 1), (2, 1), (1, 3), (3, 2)])
+@pytest.mark.parametrize(
+    ("held", "copy"),
+    [((3,), (4, 3)), ((4, 3), (4, 3)), ((2, 1), (2, 3)), ((1, 3), (2, 3)), ((1, 4, 3), (4, 3)), ((1, 1, 3), (2, 3)),
+     ((1, 4, 1), (4, 3)), ((1, 1, 1), (4, 3)), ((1,), (4, 2)), ((1,), (5,)), ((5,), (5,)), ((1, 1), (5,)),
+     ((3, 1, 2), (3, 4, 2)), ((4, 1), (3, 4, 2)), ((1, 3, 1, 2), (3, 4, 2)), ((1, 1, 4, 1), (3, 4, 1)), ((0,), (4, 0))],
+)  # fmt: skip
+def test_copies_of_a_parameter_add_up_to_its_derivative(held, copy, b, c, view):
+    """The bound on what each number is the sum of is reached where the terms of each sum are equal."""
+    parameter = nn.Parameter(draw(*(held[::-1] if view else held)))
+    value = parameter.permute(*reversed(range(len(held)))) if view else parameter
+    sizes = (*(1,) * (1 + len(copy) - len(held)), *held)[1:]  # without the axis of examples
+    terms = np.prod(copy) / max(1, np.prod(held))
+    for d, equal in ((draw(b, c, *copy), False), (draw(b, c, *sizes).expand(b, c, *copy), True)):
+        (part,) = derivatives.by_copies(value, "name", parameter)(d).values()
+        copies = value.expand(b, *copy)
+        rows = [torch.autograd.grad(copies[i], parameter, d[i, k], retain_graph=True)[0].flatten()
+                for i in range(b) for k in range(c)]  # fmt: skip
+        wanted = torch.stack(rows).unflatten(0, (b, c))
+        close(part.dense(), wanted)
+        bound, reached = part.bound(), wanted[: derivatives.CHECKED].norm()
+        close(bound, terms**0.5 * d[: derivatives.CHECKED].norm())
+        assert bound >= reached * (1 - 1e-12)
+        if equal:
+            close(bound, reached)
 
 
 def test_blocks_fit_into_what_is_to_be_used():
@@ -701,6 +900,21 @@ class Attending(nn.Module):
         return self.attention(x, seen, seen)[0].sum(1 if self.first else 0)
 
 
+class Products(nn.Module):
+    """Weights as they stand in formulae: x W, in each way that PyTorch writes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.third = (nn.Parameter(draw(3, 3)) for _ in range(3))
+        self.last, self.shift = nn.Parameter(draw(3, 2)), nn.Parameter(draw(2))
+
+    def forward(self, x):
+        x = torch.tanh(x @ self.first)
+        x = torch.tanh(torch.matmul(x, self.second))
+        x = torch.tanh(x.matmul(self.third))
+        return torch.addmm(self.shift, x, self.last)
+
+
 STRUCTURED = {
     "dense": (nn.Linear(3, 2), (4, 3)), "dense on a sequence": (nn.Linear(3, 2), (4, 5, 3)),
     "without bias": (nn.Linear(3, 2, bias=False), (4, 3)),
@@ -713,25 +927,31 @@ STRUCTURED = {
     "batch norm": (nn.BatchNorm2d(3).eval(), (4, 3, 2, 2)),
     "batch norm of rows": (nn.BatchNorm1d(3).eval(), (4, 3)), "shifts": (Shifted(), (4, 3, 3)),
     "attention": (Attending(True), (3, 5, 4)), "attention over time": (Attending(False), (3, 5, 4)),
-    "attention of width one": (Attending(False, 1, 2), (3, 5, 1)),
+    "attention of width one": (Attending(False, 1, 2), (3, 5, 1)), "products": (Products(), (4, 3)),
+    "a convolution, normalised": (
+        nn.Sequential(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3), nn.Flatten()).eval(), (4, 2, 3, 3)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", STRUCTURED)
 def test_every_layer_gives_its_derivatives_itself(case):
-    """Nothing is left to `torch.func`, which is right as well, but takes much longer."""
+    """Nothing is left to `torch.func`, which is right as well, but takes much longer; also where one part is frozen."""
     model, shape = STRUCTURED[case]
     model, x = model.double(), draw(*shape)
     for parameter in model.parameters():
         parameter.data = draw(*parameter.shape)
-    found = jacobian.Jacobian(model)
-    parts = found((x,))
-    assert found.unknown == frozenset()
     given = {name: value.detach() for name, value in model.named_parameters()}
     wanted = torch.func.jacrev(lambda p: torch.func.functional_call(model, p, (x,)).flatten(1))(given)
-    assert parts.keys() == wanted.keys()
-    for name, part in parts.items():
-        close(part.dense(), wanted[name].flatten(2), 1e-9)
+    for frozen in (None, *given) if len(given) > 1 else (None,):
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name != frozen)
+        found = jacobian.Jacobian(model)
+        parts = found((x,))
+        assert found.unknown == frozenset(), f"{frozen} is frozen"
+        assert parts.keys() == wanted.keys() - {frozen}
+        for name, part in parts.items():
+            close(part.dense(), wanted[name].flatten(2), 1e-9)
+    model.requires_grad_(True)
 
 
 def test_a_table_of_embeddings_gives_its_derivatives_itself():
@@ -796,6 +1016,28 @@ def test_a_recurrent_layer_has_places_for_all_gates_at_all_steps(make, gates):
     with taps.Places(names) as places:
         layer(torch.ones(2, 5, 3))
     assert places.sizes == [2 * 5 * gates * 4] * 2, "one for each matrix of recurrent weights"
+
+
+def places(model, *inputs):
+    """What is counted of a model that knows its parameters by the names of those that train."""
+    with taps.Places({id(p): name for name, p in model.named_parameters() if p.requires_grad}) as found:
+        model(*inputs)
+    return found.sizes
+
+
+def test_places_are_where_parameters_that_train_enter():
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Dropout(0.0), nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))
+    assert places(model, torch.ones(7, 3)) == [7 * 4, 7 * 5, 7 * 2]
+    model[0].bias.requires_grad_(False)  # its weight still enters there
+    model[3].requires_grad_(False)
+    assert places(model, torch.ones(7, 3)) == [7 * 4, 7 * 2]
+
+
+def test_a_recurrent_layer_has_places_for_what_trains():
+    for frozen, layers in (("bias_hh_l0", 2), ("weight_ih_l1", 2), ("weight_hh_l0", 1), ("weight_hh_l1", 1)):
+        layer = nn.LSTM(3, 4, num_layers=2, batch_first=True)
+        layer.get_parameter(frozen).requires_grad_(False)
+        assert places(layer, torch.ones(2, 5, 3)) == [2 * 5 * 4 * 4] * layers, frozen
 
 
 def test_a_frozen_normalisation_is_no_place():
@@ -869,3 +1111,49 @@ def test_blocks_are_joined_in_the_form_they_have():
     missing = _joined([block(2), {}], [2, 3])["weight"]
     assert missing.dense().shape == (5, 2, 12)
     assert not missing.dense()[2:].any()
+
+
+def test_positions_of_a_layer_that_is_called_twice_go_side_by_side():
+    """Not written out, which would take more memory; where forms differ they are added up."""
+    one, two = (derivatives.by_linear(draw(3, t, 4), "w", "")(draw(3, 2, t, 5))["w"] for t in (2, 3))
+    side = derivatives.together([one, two])
+    assert isinstance(side, Outer)
+    close(side.dense(), one.dense() + two.dense())
+    turned = derivatives.by_linear(draw(3, 2, 5), "w", "", turned=True)(draw(3, 2, 2, 4))["w"]
+    added = derivatives.together([one, turned])
+    assert not isinstance(added, Outer)
+    close(added.dense(), one.dense() + turned.dense())
+    rows = [derivatives.Lookup(torch.randint(7, (3, t)), draw(3, 2, t, 6), 7) for t in (2, 4)]
+    both = derivatives.together(rows)
+    assert isinstance(both, derivatives.Lookup)
+    close(both.dense(), rows[0].dense() + rows[1].dense())
+
+
+def test_sizes_of_a_model_are_those_of_its_places_seen_before_or_not():
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+    x = draw(4, 3)
+    for _ in range(2):
+        found = Jacobian(model)
+        assert found.sizes((x,)) == (2, 15, 8)
+        found((x,))
+
+
+@pytest.mark.parametrize(("n", "block"), [(9, 9), (10, 5), (18, 9), (19, 7)])
+def test_blocks_of_a_processor_fit_its_cache(monkeypatch, n, block):
+    """Ten outputs times the hundred numbers of the largest place, and one: nine examples in ten thousand."""
+    monkeypatch.setattr(kernel, "_AT_ONCE", 10_000)
+    assert kernel._block(jacobian.Sizes(10, 200, 100), n, 1e12, draw(1)) == block
+
+
+def test_factors_are_multiplied_in_double_precision():
+    layer = nn.Linear(40, 30)
+    module = expand(layer, 3, preserve=False, generator=torch.Generator().manual_seed(0)).model
+    first, middle, last = (W[0].detach().double() for W in module.factors())
+    assert torch.equal(factored.plain(module).weight.detach(), (last @ (middle @ first)).float())
+
+
+def test_a_layer_with_a_module_of_its_own_is_no_plain_layer():
+    layer = nn.Linear(3, 2)
+    assert sites(layer)[0].reason == ""
+    layer.extra = nn.ReLU()
+    assert sites(layer)[0].reason == "has parts of its own: a forward or modules of its own"

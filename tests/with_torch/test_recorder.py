@@ -302,8 +302,9 @@ def test_random_outputs_in_evaluation_mode_are_reported():
     before = torch.random.get_rng_state()
     model = Leaky()
     torch.random.set_rng_state(before)
-    with pytest.warns(UserWarning, match=r"outputs in evaluation mode are random.*training=self\.training"):
+    with pytest.warns(UserWarning, match=r"outputs in evaluation mode are random.*training=self\.training") as told:
         Recorder(torch.ones(6, 4))(model, 0)
+    assert told[0].filename == __file__, "it points at the call"
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -577,8 +578,9 @@ def test_a_full_disk_at_the_start_and_a_missing_file_do_no_harm(tmp_path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
-    with pytest.warns(UserWarning, match="cannot be resumed with its linearisation"):
+    with pytest.warns(UserWarning, match="cannot be resumed with its linearisation") as told:
         recorder(model, 0)
+    assert told[0].filename == __file__, "it points at the call"
     recorder(model, 1)
     recorder(model, 2)
     (tmp_path / "000001.npz").unlink()
@@ -623,8 +625,9 @@ def test_a_damaged_start_does_not_end_a_resumed_training(tmp_path, damage):
     with Recorder(x, y, path=tmp_path, linearise=True, resume=True) as again:
         with pytest.warns(
             UserWarning, match=r"cannot read .*start\.pt.*\. Recording goes on; from here on it holds no"
-        ):
+        ) as told:
             again(model, 3)
+        assert told[0].filename == __file__, "it points at the call"
         again(model, 4)  # says nothing more
     held = Recording.load(tmp_path)
     np.testing.assert_array_equal(np.isnan(held.linearised).all(axis=(1, 2)), [False, False, False, True, True])

@@ -26,10 +26,13 @@ def jump_times(times: ArrayLike, path: ArrayLike, points: ArrayLike) -> Array:
         raise ValueError(f"path must be of {len(clock)} rows, one for each time; got shape {seen.shape}")
     if len(rests) < 2 or rests.shape[1] != seen.shape[1]:
         raise ValueError(f"points must be at least two of {seen.shape[1]} coordinates; got shape {rests.shape}")
-    # In units of the largest coordinate: the square of 1e-200 is zero.
-    unit = max(np.abs(seen).max(), np.abs(rests).max()) or 1.0
-    distance = np.linalg.norm((seen / unit)[:, None, :] - rests / unit, axis=2)
-    nearer = distance[:, 1:] < distance[:, :-1]
+    # Halves: the difference of two opposite numbers may be larger than any.
+    gap = np.abs(seen[:, None] / 2 - rests / 2)
+    # Two distances in units of the largest coordinate of both: squares of 1e200 overflow, and those of 1e-200 are zero.
+    largest = gap.max(axis=2, keepdims=True)
+    unit = np.maximum(largest[:, 1:], largest[:, :-1])
+    unit[unit == 0] = 1.0
+    nearer = np.linalg.norm(gap[:, 1:] / unit, axis=2) < np.linalg.norm(gap[:, :-1] / unit, axis=2)
     found, until = np.full(nearer.shape[1], np.inf), len(clock)
     for p in reversed(range(len(found))):
         away = np.flatnonzero(~nearer[:until, p])

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Given
-from .decomposition import Decomposed, along
+from .decomposition import Decomposed, along, double
 from .kinds import kind_of
 from .layers import Site
 from .modes import evaluating
@@ -41,7 +41,7 @@ def moments(model: nn.Module, places: Sequence[Site], batches: Iterable[Given], 
         else:
             v = x if wide else out if module.bias is None else out - module.bias
             v = v.reshape(1, -1, v.shape[-1])
-        v = v.cpu().double() if v.device.type == "mps" else v.double()
+        v = double(v)
         before = found.get(id(weight))
         total = v.mT @ v
         count = v.shape[1]
@@ -85,23 +85,37 @@ def weighted(W: Tensor, moment: Moment) -> Weighted:
     """
     side = moment.total.shape[1]
     prior = side / (side + moment.vectors)
+    # Directions and shares of energy depend on the scale neither of the weight nor of what was seen.
+    map, total = _scaled(W), _scaled(moment.total)
     if moment.of_inputs:
-        seen = moment.total / torch.clamp(_trace(W @ moment.total @ W.mT), min=1e-300)
-        inner = W.mT @ W
+        inner, isotropic = map.mT @ map, torch.eye(side).to(W)
+        given = _trace(map @ total @ map.mT)
+        judged = isotropic / torch.clamp(_trace(inner), min=1.0)
+        # Where outputs are zero, or rounding alone, the weight judges alone.
+        seen = total / given if given > _ROUNDING * _trace(total) * _trace(inner) else judged
         # eigenvectors of S^½ WᵀW S^½, then U = W S^½ v / ‖·‖: the smaller side of WSWᵀ
-        S = (1 - prior) * seen + prior * torch.eye(side).to(W) / torch.clamp(_trace(inner), min=1e-300)
-        root = torch.linalg.cholesky(S + 1e-14 * _trace(S) * torch.eye(side).to(W) / side)
+        S = (1 - prior) * seen + prior * judged
+        root = torch.linalg.cholesky(S + 1e-14 * _trace(S) * isotropic / side)
         values, V = torch.linalg.eigh(root.mT @ inner @ root)
-        U, _ = torch.linalg.qr(W @ root @ V.flip(-1))
+        U, _ = torch.linalg.qr(map @ root @ V.flip(-1))
         energy = torch.clamp(values.flip(-1), min=0)
         return Weighted(_onto(W, U), energy)
-    own = W @ W.mT
-    second = (1 - prior) * moment.total / torch.clamp(_trace(moment.total), min=1e-300)
-    second = second + prior * own / torch.clamp(_trace(own), min=1e-300)
+    own = map @ map.mT
+    second = (1 - prior) * total / torch.clamp(_trace(total), min=1.0)
+    second = second + prior * own / torch.clamp(_trace(own), min=1.0)
     parts = along(W, second)
     energy = torch.clamp((parts.U * (second @ parts.U)).sum(1), min=0)
     rank = min(W.shape[1:])  # further columns hold nothing: the outputs lie in the range of W
     return Weighted(Decomposed(parts.U[:, :, :rank], parts.S[:, :rank], parts.Vt[:, :rank]), energy[:, :rank])
+
+
+_ROUNDING = 1e-14  # what a second moment in double precision does not hold beside its largest entries
+
+
+def _scaled(M: Tensor) -> Tensor:
+    """In units of the largest entry, so that squares neither overflow nor vanish; a trace is at least 1 then, or zero."""
+    largest = M.abs().max()
+    return M / torch.where(largest > 0, largest, 1.0)
 
 
 def _onto(W: Tensor, U: Tensor) -> Decomposed:

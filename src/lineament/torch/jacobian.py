@@ -268,7 +268,7 @@ class Jacobian:
                     f"ntk has no structured derivative for {named}, and torch.func cannot differentiate the model "
                     f"({str(error).splitlines()[0][:80]}): differentiating one example at a time, which is exact but "
                     "slow; requires_grad_(False) leaves a parameter out",
-                    stacklevel=4,
+                    stacklevel=6,
                 )
         return self._example_by_example(inputs, wrong)
 
