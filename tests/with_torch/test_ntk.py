@@ -880,7 +880,7 @@ def test_memory_of_a_pass_is_given_up_where_one_reaches_every_place(monkeypatch)
     monkeypatch.setattr(
         Backwards,
         "__init__",
-        lambda self, out, taps, free, bounded=False: (given_up.append(free), begin(self, out, taps, free, bounded))[1],
+        lambda self, *given, free, **named: (given_up.append(free), begin(self, *given, free=free, **named))[1],
     )
     plain = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 4)).double()
     unbatched = nn.Sequential(nn.Linear(3, 3), Unbatched(3, 4)).double()
