@@ -19,9 +19,10 @@ from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrizations, weight_norm  # noqa: E402
 
 from lineament.torch import expand, ntk, taps  # noqa: E402
+from lineament.torch.backwards import Backwards  # noqa: E402
 from lineament.torch.contract import Tile  # noqa: E402
 from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
-from lineament.torch.jacobian import Backwards, Jacobian  # noqa: E402
+from lineament.torch.jacobian import Jacobian  # noqa: E402
 from lineament.torch.precision import full_precision  # noqa: E402
 
 

@@ -34,10 +34,11 @@ from lineament.torch import (  # noqa: E402
     taps,
     transformers,
 )
+from lineament.torch.backwards import Backwards  # noqa: E402
 from lineament.torch.budget import Choice  # noqa: E402
 from lineament.torch.derivatives import Outer  # noqa: E402
 from lineament.torch.expand import _own_variance  # noqa: E402
-from lineament.torch.jacobian import Backwards, Jacobian  # noqa: E402
+from lineament.torch.jacobian import Jacobian  # noqa: E402
 from lineament.torch.kernel import _joined  # noqa: E402
 from lineament.torch.layers import sites, walked  # noqa: E402
 from lineament.torch.probing import undisturbed  # noqa: E402
