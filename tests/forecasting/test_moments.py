@@ -263,3 +263,9 @@ def test_what_is_no_stream_of_tables_is_refused(change, message):
     given = {"chunks": [(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]))], "features": ("x",), "targets": ("y",)}
     with pytest.raises(ValueError, match=message):
         gather(**given | change)
+
+
+@pytest.mark.parametrize("nothing", [(), []])
+def test_nothing_to_learn_is_refused(nothing):
+    with pytest.raises(ValueError, match="targets must name one at least; got none"):
+        gather(cut(np.ones((4, 2)), np.ones((4, 0)), [2, 2]), ("a", "b"), nothing)

@@ -13,6 +13,7 @@ import pytest
 from lineament import recording as rec
 from lineament.models import DeepLinear
 from lineament.recording import Recorder, Recording, keras_callback
+from lineament.recording.keeper import sum_of
 
 X = np.random.default_rng(0).standard_normal((24, 4))
 LABELS = (X[:, 0] > 0).astype(int)
@@ -208,3 +209,11 @@ def test_a_keras_callback_goes_on_from_the_epoch_that_a_run_is_resumed_from(monk
     assert held.loss[-1] == 2
     fit(Recorder(X, LABELS, path=tmp_path, resume=True), 0, 1)  # no checkpoint: a further fit
     assert Recording.load(tmp_path).steps[-1] == steps[-1] + (1 if every == "epoch" else 3)
+
+
+def test_inputs_that_are_objects_are_told_apart_by_their_shape():
+    """A model of the user's own may take anything; objects have no bytes that last."""
+    paths = np.array(["a", None, 3.0], dtype=object)
+    assert sum_of({"": paths}) == sum_of({"": np.array([1, 2, "b"], dtype=object)})
+    assert sum_of({"": paths}) != sum_of({"": paths[:2]})
+    assert sum_of({"": np.arange(3.0)}) != sum_of({"": np.arange(3.0) + 1})

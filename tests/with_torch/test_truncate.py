@@ -521,7 +521,7 @@ class Broken(torch.utils.data.Dataset):
 @pytest.mark.parametrize("name", ["data", "calibration"])
 def test_one_batch_is_no_list_of_batches_and_errors_of_a_loader_are_its_own(name):
     x, layer = torch.randn(6, 3), nn.Linear(3, 2)
-    for one in (x, {"input": x}, "x", 3):
+    for one in (x, x.numpy(), {"input": x}, "x", 3):
         with pytest.raises(
             ValueError, match=rf"{name} must be a sequence of batches, such as \[x\] or a DataLoader; got"
         ):

@@ -157,6 +157,8 @@ def gather(
     scale_target = arguments.truth("scale_target", scale_target)
     rng = np.random.default_rng(arguments.count("seed", seed, 0))
     features, targets = arguments.words("features", features), arguments.words("targets", targets)
+    if not targets:
+        raise ValueError("targets must name one at least; got none")
     p = len(features)
     sums = _Sums(p, np.zeros(p), np.zeros((p, p)), np.empty((0, p)))
     if not isinstance(chunks, Iterable) or hasattr(chunks, "shape"):

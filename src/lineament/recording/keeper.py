@@ -145,9 +145,11 @@ class Keeper:
 
 
 def sum_of(parts: Mapping[str, NDArray]) -> str:
-    """The shapes of inputs, and a check sum of their bytes."""
+    """The shapes of inputs, and a check sum of their bytes; of objects, which have none that last, of their names."""
     total = 0
     for name in sorted(parts):
-        total = zlib.crc32(np.ascontiguousarray(parts[name]).view(np.uint8).data, zlib.crc32(name.encode(), total))
+        total = zlib.crc32(name.encode(), total)
+        if not parts[name].dtype.hasobject:
+            total = zlib.crc32(np.ascontiguousarray(parts[name]).tobytes(), total)
     shapes = " and ".join(str(parts[name].shape) for name in sorted(parts))
     return f"{shapes} with the check sum {total:08x}"

@@ -209,9 +209,10 @@ def _one_of(**given: Any) -> str:
 
 
 def _batches(name: str, value: Iterable[Any]) -> Iterator[Any]:
-    """Batches one after the other; of a tensor each example would be taken for one, and of a dict each name."""
+    """Batches one after the other; of a tensor or array each example would be taken for one, and of a dict each name."""
+    one = isinstance(value, Mapping | str | bytes) or hasattr(value, "shape")
     try:
-        walked = None if isinstance(value, torch.Tensor | Mapping | str | bytes) else iter(value)
+        walked = None if one else iter(value)
     except TypeError:
         walked = None
     if walked is None:
