@@ -715,30 +715,16 @@ def test_writing_into_the_probe_inputs_is_told_once():
     recorder(model, 0)
 
 
-class InPlace(nn.Module):
-    """A model that writes into its inputs, or gives the same without."""
-
-    def __init__(self, writes):
-        super().__init__()
-        self.writes, self.layer, self.out = writes, nn.Linear(3, 4).double(), nn.Linear(4, 2).double()
-        for parameter in self.parameters():
-            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(parameter.numel()))
-
-    def forward(self, x):
-        x = x.sub_(1).mul_(2) if self.writes else (x - 1) * 2
-        return self.out(torch.tanh(self.layer(x)))
-
-
-@pytest.mark.filterwarnings("error")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_model_that_works_in_place_on_its_inputs_is_asked_about_the_same_each_time():
+@pytest.mark.filterwarnings("error")
+def test_a_model_that_works_in_place_on_its_inputs_is_asked_about_the_same_each_time(in_place):
     x = torch.randn(6, 3).double()
     recorder = Recorder(x, linearise=True)
-    recorder(InPlace(True), 0)
-    recorder(InPlace(True), 1)
+    recorder(in_place(True), 0)
+    recorder(in_place(True), 1)
     found = recorder.recording
     for outputs in (*found.outputs, *found.linearised):
-        np.testing.assert_allclose(outputs, InPlace(False)(x).detach(), rtol=1e-12)
+        np.testing.assert_allclose(outputs, in_place(False)(x).detach(), rtol=1e-12)
 
 
 def test_a_trainers_callback_goes_on_from_the_checkpoint_that_a_run_is_resumed_from(monkeypatch, tmp_path):

@@ -473,25 +473,11 @@ def test_what_is_not_finite_is_named():
     assert report.measured.error < 1
 
 
-class InPlace(nn.Module):
-    """A model that writes into its inputs, or gives the same without."""
-
-    def __init__(self, writes):
-        super().__init__()
-        self.writes, self.layer, self.out = writes, nn.Linear(3, 4).double(), nn.Linear(4, 2).double()
-        for parameter in self.parameters():
-            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(parameter.numel()))
-
-    def forward(self, x):
-        x = x.sub_(1).mul_(2) if self.writes else (x - 1) * 2
-        return self.out(torch.tanh(self.layer(x)))
-
-
-def test_a_model_that_works_in_place_on_its_inputs_is_compared_on_the_same():
+def test_a_model_that_works_in_place_on_its_inputs_is_compared_on_the_same(in_place):
     x = torch.randn(6, 3).double()
     before = x.clone()
     found, wanted = (
-        truncate(InPlace(writes), ranks=1, calibration=[x], data=[{"x": x}]).report for writes in (True, False)
+        truncate(in_place(writes), ranks=1, calibration=[x], data=[{"x": x}]).report for writes in (True, False)
     )
     assert torch.equal(x, before)
     assert found.measured == wanted.measured
