@@ -71,10 +71,11 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     images miss says nothing of the paper's.
 
     A first step shows at what pace a network begins. In the limit of width it can be computed: it is not the twin's, but
-    4 … 10 % off it on images of 8 × 8 pixels, which have few directions, and 13 % on those of 4 × 4. A network whose
+    4 … 10 % off it on images of 8 × 8 pixels, which have few directions, and 10 … 13 % on those of 4 × 4. A network whose
     pace is further from its limit than the bar on the losses allows is too narrow for them to answer. Convolutions of
     128 channels are (by 16 % in a full run): wider ones are trained through the linear phase alone. Until that run had
-    been seen a network was called too narrow if its pace was off the twin's.
+    been seen a network was called too narrow if its pace was off the twin's, and that it leaves the twin later did not
+    count either; now it counts, and only that it does not is void of a narrow network.
     """
     images = {pair: _images(pair, settings) for pair in settings.pairs}
     first, *other_pairs = settings.pairs
