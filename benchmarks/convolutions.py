@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from lineament.core.precision import Precision, factor, products
+from lineament.models import blocks, patches
 
 from .harness import wall_seconds
 from .st_vgg import BATCH, MEMBERS, NET, PRECISIONS
@@ -61,20 +62,15 @@ def by_rows(h: jax.Array, K: jax.Array) -> jax.Array:
     )
 
 
-def by_blocks(h: jax.Array, K: jax.Array, pixels: int) -> jax.Array:
+def by_blocks(h: jax.Array, K: jax.Array, most: int) -> jax.Array:
     """One product of what blocks of so many pixels of a row see; of fewer pixels where that does not divide the row."""
-    side, (n, height, width, channels) = len(K), h.shape
-    block = gcd(pixels, width)
-    further = -(-(side - 1) // block)  # blocks of which one sees something, beside its own
-    around = jnp.pad(padded(factor(h), side), ((0, 0), (0, 0), (0, further * block - side + 1), (0, 0)))
-    seen = [around[:, :, k * block : k * block + width] for k in range(1 + further)]
-    wide = jnp.concatenate([part.reshape(n, -1, width // block, block * channels) for part in seen], axis=-1)
-    wide = wide[..., : (block + side - 1) * channels]
-    rows = jnp.concatenate([wide[:, i : i + height] for i in range(side)], axis=-1)
-    # (row, column, channel, pixel, filter): the kernel, moved on by a column for each pixel.
-    moved = [jnp.pad(factor(K), ((0, 0), (pixel, block - 1 - pixel), (0, 0), (0, 0))) for pixel in range(block)]
-    weights = jnp.stack(moved, axis=3).reshape(-1, block * K.shape[-1])
-    return product(rows, weights, h.dtype).reshape(n, height, width, -1)
+    kernels = factor(K).transpose(3, 0, 1, 2).reshape(K.shape[-1], -1)
+    return blocks.convolve(padded(factor(h), len(K)), kernels, (len(K), K.shape[1]), h.dtype, gcd(most, h.shape[2]))
+
+
+def as_models_do(h: jax.Array, K: jax.Array) -> jax.Array:
+    """What `models.patches` takes on this machine, each direction by a route of its own."""
+    return patches.convolve(h, K.transpose(3, 0, 1, 2).reshape(K.shape[-1], -1), (len(K), K.shape[1]))
 
 
 def product(rows: jax.Array, weights: jax.Array, dtype: jnp.dtype) -> jax.Array:
@@ -87,7 +83,8 @@ ROUTES: dict[str, tuple[Convolution, bool]] = {
     "patches": (by_patches, False),
     "rows": (by_rows, False),
     "in turn": (by_library, True),
-    **{f"blocks of {pixels}": (partial(by_blocks, pixels=pixels), False) for pixels in (2, 4, 8)},
+    **{f"blocks of {pixels}": (partial(by_blocks, most=pixels), False) for pixels in (2, 4, 8)},
+    "models": (as_models_do, False),
 }
 """Each with whether members are convolved one after the other."""
 

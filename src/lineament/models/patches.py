@@ -9,6 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..core.precision import factor
+from . import blocks
 
 Padding = Literal["zero", "circular"]
 Pooling = Literal["max", "average"]
@@ -32,7 +33,8 @@ def convolve(
     A CPU takes a few images at a time, whose patches stay in its cache, one member of an ensemble after the other;
     `lax.conv` is many times slower there inside a loop. Elsewhere images are convolved by `lax.conv`, all members at
     once, forwards and backwards; only the derivative with respect to the kernels, which libraries for convolution
-    compute badly for an ensemble, is a product of patches. Differentiable in reverse mode, as often as wanted.
+    compute badly for an ensemble, is a product of patches. With factors of bfloat16, whose products cost so little that
+    memory is what counts, all three are products of blocks of pixels. Differentiable in reverse mode, as often as wanted.
     """
     return _correlate(h, K, kernel, _above(kernel), padding)
 
@@ -75,16 +77,19 @@ def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding:
         maps = lax.map(product, parts).reshape(-1, *h.shape[1:3], K.shape[0]) if len(parts) > 1 else product(parts[0])
         return jnp.concatenate([maps, product(rest)]) if len(rest) else maps
 
-    elsewhere = lambda h, K: _by_library(h, K, kernel, above, padding)  # noqa: E731
+    def elsewhere(h: jax.Array, K: jax.Array) -> jax.Array:
+        padded, total = _padded(factor(h), kernel, above, padding), K.dtype
+        if padded.dtype == jnp.bfloat16:
+            return blocks.convolve(padded, factor(K), kernel, total)
+        return _by_library(padded, factor(K), kernel).astype(total)
+
     return lax.platform_dependent(h, K, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
 
 
-def _by_library(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding: Padding) -> jax.Array:
+def _by_library(padded: jax.Array, K: jax.Array, kernel: Sides) -> jax.Array:
     """`z_p = K a_p` by the library for convolutions of a GPU, which gives back numbers of the type of the factors."""
-    weights = factor(K).reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
-    padded = _padded(factor(h), kernel, above, padding)
-    z = lax.conv_general_dilated(padded, weights, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-    return z.astype(K.dtype)
+    weights = K.reshape(K.shape[0], *kernel, -1).transpose(1, 2, 3, 0)
+    return lax.conv_general_dilated(padded, weights, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
@@ -109,9 +114,13 @@ def _kernel_gradient(h: jax.Array, g: jax.Array, kernel: Sides, above: Sides, pa
         return whole + product(rest, g[last:]) if len(rest) else whole
 
     def elsewhere(h: jax.Array, g: jax.Array) -> jax.Array:
-        rows = _rows(factor(h), kernel, above, padding)
-        over_positions = (((0,), (0,)), ((), ()))
-        return lax.dot_general(factor(g).reshape(-1, g.shape[-1]), rows, over_positions, preferred_element_type=total)
+        padded, g = _padded(factor(h), kernel, above, padding), factor(g)
+        if padded.dtype == jnp.bfloat16:
+            return blocks.kernel_gradient(padded, g, kernel, total)
+        rows = _windows(padded, kernel).reshape(-1, kernel[0] * kernel[1] * h.shape[-1])
+        return lax.dot_general(
+            g.reshape(-1, g.shape[-1]), rows, (((0,), (0,)), ((), ())), preferred_element_type=total
+        )
 
     return lax.platform_dependent(h, g, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)
 
