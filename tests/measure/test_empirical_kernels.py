@@ -366,6 +366,24 @@ class Dense:
         return jnp.tanh(x @ variables["params"]["kernel"]) * variables["scale"]["by"]
 
 
+@pytest.mark.parametrize(
+    "mixed", [lambda v: v - v.mean(axis=0, keepdims=True), lambda v: jax.nn.softmax(v, axis=0), lambda v: v * len(v)]
+)
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_a_function_that_mixes_examples_is_refused(mixed, dtype):
+    x, W = (
+        jax.random.normal(key, shape, dtype)
+        for key, shape in zip(jax.random.split(KEY), [(4, 3), (3, 2)], strict=True)
+    )
+    with pytest.raises(ValueError, match="same value whatever else is in its batch"):
+        kernels.empirical(lambda W, x: mixed(jnp.tanh(x @ W)), W, x)
+    # Large values, large sums and values that are no numbers are not taken for that, nor is an example by itself.
+    alone = kernels.empirical(lambda W, x: jnp.tanh(x @ W), W, x)
+    assert kernels.empirical(lambda W, x: 1e6 + jnp.tanh(x @ W), W, x) == pytest.approx(alone, rel=1e-5)
+    assert kernels.empirical(lambda W, x: jnp.nan * (x @ W), W, x).shape == (4, 4, 2, 2)
+    assert kernels.empirical(lambda W, x: mixed(x @ W), W, x[:1]).shape == (1, 1, 2, 2)
+
+
 def test_a_linen_module_takes_its_variables():
     module = type("Mine", (Dense, type("Module", (), {"__module__": "flax.linen.module"})), {})()
     x, W = rows(4, 3), rows(3, 2, seed=1)

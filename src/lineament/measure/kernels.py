@@ -51,7 +51,7 @@ def empirical(
         model: A model whose maps are functions or matrices; any function f(parameters, x) of a batch of examples with
             values of shape (n,) or (n, k); an equinox module, which is called with one example; or a module of flax, of
             linen or nnx, which is called with a batch. Those that hold their parameters are asked in inference mode. An
-            example's value must not depend on the rest of its batch.
+            example's value must not depend on the rest of its batch, which is tried on the first two.
         parameters: Any tree of floating-point arrays. For a module of linen its variables, or its parameters alone. None
             for a module of equinox or nnx, which holds its own: all its floating-point arrays.
         x: Examples along the first axis, real numbers or whole ones, such as tokens, which stay whole.
@@ -252,6 +252,8 @@ class _Both:
 def _any_function(model: Any, parameters: Any, x: jax.Array) -> "_Parts":
     """How to contract a function that no one says anything of: its dense layers, if its trace has some."""
     leaves = _Leaves(model, parameters, x)
+    if len(x) > 1 and not isinstance(model, AbstractModel | _Mapped):
+        _refuse_mixing(model, parameters, x[:2])
     layers = None if isinstance(model, AbstractModel) else traced(model, parameters, x)
     if layers is None:
         return leaves
@@ -347,6 +349,26 @@ def _value(model: Any, parameters: Any, x: jax.Array) -> jax.Array:
         return model(parameters, x)
     map = model.end_to_end(parameters)
     return map(x) if callable(map) else x @ map.T
+
+
+def _refuse_mixing(model: Any, parameters: Any, two: jax.Array) -> None:
+    """Refuse a function whose value for an example depends on the rest of its batch: each is differentiated alone."""
+    values = _together_and_alone(model, parameters, two)
+    # Batches of another size may add in another order: rounding leaves far less than the root of the precision.
+    noise = float(jnp.finfo(values[0].dtype).eps) ** 0.5
+    together, alone = (np.asarray(part, np.float64) for part in values)
+    largest = np.abs(together).max(initial=0, where=np.isfinite(together))
+    if not np.allclose(together, alone, rtol=0, atol=noise * largest, equal_nan=True):
+        raise ValueError(
+            "model must give an example the same value whatever else is in its batch; it gives another for the first two "
+            "together than for each alone, as normalisation over the batch does while training"
+        )
+
+
+@eqx.filter_jit
+def _together_and_alone(model: Any, parameters: Any, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The values of some examples as a batch, and of each as a batch of its own."""
+    return _value(model, parameters, x), jnp.concatenate([_value(model, parameters, one[None]) for one in x])
 
 
 @eqx.filter_jit
