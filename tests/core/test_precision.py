@@ -10,7 +10,6 @@ import pytest
 import lineament as la
 from lineament import measure, models, problems, starts, train
 from lineament.core.precision import full_precision, products
-from lineament.models import patches
 from lineament.train.objective import value_and_gradient
 
 NET = models.DeepLinear((3, 2, 2))
@@ -103,10 +102,9 @@ def test_every_product_of_a_step_has_factors_of_bfloat16_where_asked():
     to_bfloat16 = r"lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32"
     # Forwards, and backwards to the weights and to what came in, but for the images.
     assert len(found) == 3 * 4 - 1
-    convolutions, others = [line for line in found if "convolution" in line], [x for x in found if "dot_" in x]
-    assert len(convolutions) == 3
-    assert all(re.search(of_bfloat16, line) for line in convolutions)
-    assert all(re.search(to_bfloat16, line) and line.endswith("xf32>") for line in others)
+    assert all(re.search(of_bfloat16, line) or re.search(to_bfloat16, line) for line in found)
+    assert sum(bool(re.search(of_bfloat16, line)) for line in found) == 2 * 3 - 1  # of images and kernels
+    assert all(line.endswith("xf32>") for line in found)
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32"])
@@ -114,18 +112,6 @@ def test_no_product_of_a_step_has_factors_of_bfloat16_unasked(precision):
     found = _products_on_a_gpu(precision)
     assert len(found) == 3 * 4 - 1
     assert not any("bf16" in line for line in found)
-
-
-def test_a_convolution_rounds_its_factors_and_its_sums_but_not_what_it_adds():
-    rng = np.random.default_rng(0)
-    h, K = (rng.normal(size=shape).astype(np.float32) for shape in [(2, 4, 4, 64), (3, 9 * 64)])
-    rounded = lambda x: np.asarray(jnp.asarray(x).astype(jnp.bfloat16), np.float64)  # noqa: E731
-    expected = np.asarray(patches.patches(jnp.asarray(rounded(h)), (3, 3))) @ rounded(K).T
-    with products("bf16"):
-        z = patches._by_library(jnp.asarray(h), jnp.asarray(K), (3, 3), (1, 1), "zero")
-    assert z.dtype == jnp.float32
-    np.testing.assert_allclose(z, expected, rtol=2**-8, atol=1e-4)  # half a unit of seven bits; float32 adds 576 terms
-    np.testing.assert_array_equal(z, rounded(z))
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="a GPU rounds factors where asked")
