@@ -200,6 +200,6 @@ OPTIMISATION = (
         check="lineament.claims.cohen.figure_1_right:check",
         kind="experiment",
         quick="25 s",
-        full="8 min on a GPU",
+        full="7 min on an H200",
     ),
 )
