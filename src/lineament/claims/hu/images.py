@@ -14,7 +14,6 @@ from . import limit_of_width
 
 HIDDEN = 4
 EARLY = 0.5  # the linear phase is judged up to where the twin has made this share of its progress on V_lin
-PACED = 60  # test images on which paces are compared: of convolutions the limit takes twenty seconds for so many
 Name = Literal["fully connected", "convolutional"]
 Preparation = Literal["per image", "centred", "raw"]
 PREPARED: dict[Preparation, str] = {
@@ -51,7 +50,8 @@ class Training(NamedTuple):
 class OnImages(NamedTuple):
     """Steps, outputs on the test examples (step, example) of the twin and of the networks, and what they are about.
 
-    `end` is the last step of the linear phase, and `limit` has the paces of networks in the limit of width.
+    `end` is the last step of the linear phase, and `limit` has the outputs of networks in the limit of width, at every
+    step of it.
     """
 
     steps: np.ndarray
@@ -60,7 +60,7 @@ class OnImages(NamedTuple):
     inputs: np.ndarray
     labels: np.ndarray
     end: int
-    limit: dict[Name, float]
+    limit: dict[Name, np.ndarray]
 
     def parts(self, outputs: np.ndarray) -> measure.agreement.Split:
         """Half the mean squared test residual on V_lin, the span of the inputs, and on its complement."""
@@ -88,6 +88,12 @@ class OnImages(NamedTuple):
         network, model = self.parts(self.networks[name]).linear, self.parts(self.twin).linear
         return float(np.max(np.abs(network - model)[self.early]) / model[0])
 
+    def in_the_limit(self, name: Name) -> "OnImages":
+        """The linear phase of a network of unbounded width, for which this one stands."""
+        early = self.steps <= self.end
+        limit = self.limit[name][self.steps[early]]
+        return self._replace(steps=self.steps[early], twin=self.twin[early], networks={name: limit})
+
     def progress(self, name: Name) -> tuple[float, float]:
         """How much of the test loss off V_lin the network has taken away by the end of the linear phase, and at best."""
         outside = self.parts(self.networks[name]).rest
@@ -101,18 +107,13 @@ class OnImages(NamedTuple):
         return float(gained.std(ddof=1) / np.sqrt(len(gained)) / np.mean(residual[0] ** 2))
 
     def pace(self, name: Name) -> float:
-        """How far the network moves along the twin's first step, over the twin: 1 for wide networks and many dimensions.
+        """How far the network moves along the twin's first step, over the twin.
 
         A first step moves outputs by the tangent kernel of the start, which is not the twin's where images have few
         directions, and strays from its own limit at finite width.
         """
-        network, model = (outputs[:2, :PACED] for outputs in (self.networks[name], self.twin))
-        first, model = network[1] - network[0], model[1] - model[0]
-        return float(first @ model / (model @ model))
-
-    def stray(self, name: Name) -> float:
-        """By how much the network's pace is off that in the limit of width."""
-        return self.pace(name) / self.limit[name] - 1
+        network, model = (outputs[1] - outputs[0] for outputs in (self.networks[name], self.twin))
+        return float(network @ model / (model @ model))
 
 
 def losses(outputs: np.ndarray, labels: np.ndarray, inputs: np.ndarray) -> measure.agreement.Split:
@@ -172,9 +173,14 @@ def network(image: tuple[int, int, int], name: Name, training: Training) -> mode
 
 
 def follow(
-    images: data.Images, how: Preparation, training: Training, key: jax.Array, names: tuple[Name, ...]
+    images: data.Images,
+    how: Preparation,
+    training: Training,
+    key: jax.Array,
+    names: tuple[Name, ...],
+    limits: tuple[Name, ...] = (),
 ) -> OnImages:
-    """Train the networks and the twin by full-batch descent, at one step size for all.
+    """Train the networks and the twin by full-batch descent, at one step size for all; some in the limit of width, too.
 
     The twin's kernel is κXXᵀ/d, κ from `kernels.expansion`. The step makes the rate of the top principal component,
     ηκs₁²/(nd), equal to `training.rate`.
@@ -200,10 +206,10 @@ def follow(
             )
         networks[name] = run["tests"].values.astype(np.float64)
     end = linear_phase(course, losses(linear.predict(course, tests), labels, tests).linear)
-    few = tests[:PACED]
-    limit: dict[Name, float] = {
-        name: limit_of_width.pace(name, images.shape, HIDDEN, X, y, few, coefficient) for name in names
-    }
+    limit: dict[Name, np.ndarray] = {}
+    for name in limits:
+        shape = (1, 1, X.shape[1]) if name == "fully connected" else images.shape
+        limit[name] = limit_of_width.outputs(shape, HIDDEN, X, y, tests, step_size, end)
     return OnImages(at, linear.predict(at, tests), networks, tests, labels, end, limit)
 
 

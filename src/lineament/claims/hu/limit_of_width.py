@@ -1,45 +1,58 @@
-"""How fast networks on images begin in the limit of width: by their kernel, which is not the linear twin's.
+"""Networks on images in the limit of width: descent by their kernel, which is not the linear twin's.
 
 The twin's kernel is κXXᵀ/d, the first term of the network's own in the overlaps ⟨x, x'⟩/d. Where few directions hold most
 of the images, overlaps are large, and the terms left out count from the first step on at every width.
 """
 
+from functools import partial
+from itertools import product
+
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
-from ...theory import kernels
-from ...theory.dual_activations import erf_dual
-
 Array = NDArray[np.float64]
+Shape = tuple[int, int, int]
 SIDE = 3  # of the convolutions' kernels
-HELD = 2**22  # numbers of one array of all pairs and places
+HELD = 2**25  # numbers of one array of pairs and places
 
 
-def pace(
-    kind: str, image: tuple[int, int, int], hidden: int, X: Array, y: Array, tests: Array, linear: float
-) -> float:
-    """How far a first step moves outputs along the twin's, over the twin, for a network of unbounded width.
+def outputs(image: Shape, hidden: int, X: Array, y: Array, tests: Array, step_size: float, steps: int) -> Array:
+    """Outputs (step, test) of full-batch descent on the square loss, at every step from a start at zero.
 
     Args:
-        kind: "fully connected" or "convolutional".
-        image: Height, width and channels.
+        image: Height, width and channels; 1, 1 and d for a fully connected network, which has one place.
         hidden: How many hidden layers, with erf.
         X: Examples (n, d).
         y: Their labels.
-        tests: Where outputs are compared.
-        linear: κ of the twin.
+        tests: Where outputs are followed.
+        step_size: Of the descent.
+        steps: How many.
     """
-    twin = linear * (tests @ (X.T @ y)) / X.shape[1]
-    if kind == "fully connected":
-        moved = kernels.infinite(tests, X, activation="erf", hidden_layers=hidden).ntk @ y
-    else:
-        some = max(1, HELD // (len(X) * image[0] * image[1]))
-        parts = [tests[begin : begin + some] for begin in range(0, len(tests), some)]
-        moved = np.concatenate([circular_ntk(part, X, image, hidden) @ y for part in parts])
-    return float(moved @ twin / (twin @ twin))
+    inner, outer = kernel(X, X, image, hidden), kernel(tests, X, image, hidden)
+    at_examples, at_tests = np.zeros(len(X)), [np.zeros(len(tests))]
+    for _ in range(steps):
+        residual = ((y - at_examples) * step_size / len(X)).astype(inner.dtype)
+        at_tests.append(at_tests[-1] + outer @ residual)
+        at_examples += inner @ residual
+    return np.array(at_tests)
 
 
-def circular_ntk(x: Array, y: Array, image: tuple[int, int, int], hidden: int) -> Array:
+def kernel(x: Array, y: Array, image: Shape, hidden: int) -> NDArray[np.floating]:
+    """`circular_ntk` of many images, a part of the pairs at a time; in single precision unless JAX is told otherwise."""
+    places = image[0] * image[1]
+    columns = max(1, min(len(y), HELD // places))
+    rows = max(1, min(len(x), HELD // (places * columns)))
+    whole = np.empty((len(x), len(y)), jnp.zeros(()).dtype)
+    for i, j in product(range(0, len(x), rows), range(0, len(y), columns)):
+        whole[i : i + rows, j : j + columns] = circular_ntk(x[i : i + rows], y[j : j + columns], image, hidden)
+    return whole
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def circular_ntk(x: ArrayLike, y: ArrayLike, image: Shape, hidden: int) -> jax.Array:
     r"""The NTK (n, n') of circular 3 × 3 convolutions with erf and a dense readout of all pixels, of unbounded width.
 
     Every pixel has a weight of its own in the readout, so that only equal places meet, as in Hu et al., eq. 12: with C
@@ -47,24 +60,30 @@ def circular_ntk(x: Array, y: Array, image: tuple[int, int, int], hidden: int) -
     activations and of their slopes, and P the mean over a neighbourhood,
 
     .. math:: C ← P K,\qquad Θ ← C + P(K̇Θ),\qquad Θ_{\text{out}} = \mathrm{mean}\,(K + K̇Θ).
+
+    Of images of one pixel it is the kernel of a fully connected network.
     """
-    left, right = x.reshape(-1, *image), y.reshape(-1, *image)
-    s, t = (around(np.mean(pictures**2, axis=-1)) for pictures in (left, right))
-    C = around(np.einsum("nhwc,mhwc->nmhw", left, right, optimize=True) / image[2])
+    left, right = (jnp.reshape(rows, (-1, *image)) for rows in (x, y))
+    s, t = (around(jnp.mean(pictures**2, axis=-1)) for pictures in (left, right))
+    C = around(jnp.einsum("nhwc,mhwc->nmhw", left, right, precision="highest") / image[2])
     T = C
-    for layer in range(hidden):
+    for _ in range(hidden - 1):
         K, slope = erf_dual(s[:, None], t[None], C)
-        s, t = (erf_dual(v, v, v).value for v in (s, t))
-        if layer == hidden - 1:
-            return np.mean(K + slope * T, axis=(2, 3))
-        s, t, C = around(s), around(t), around(K)
+        s, t, C = around(erf_dual(s, s, s)[0]), around(erf_dual(t, t, t)[0]), around(K)
         T = C + around(slope * T)
-    raise ValueError(f"hidden must be at least 1; got {hidden}")
+    K, slope = erf_dual(s[:, None], t[None], C)
+    return jnp.mean(K + slope * T, axis=(2, 3))
 
 
-def around(values: Array) -> Array:
+def erf_dual(s: jax.Array, t: jax.Array, c: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """E[φ(u)φ(v)] and E[φ'(u)φ'(v)] of erf, for Gaussian u, v of variances s, t and covariance c (Williams 1996)."""
+    spread = (1 + 2 * s) * (1 + 2 * t)
+    return 2 / np.pi * jnp.arcsin(2 * c / jnp.sqrt(spread)), 4 / np.pi / jnp.sqrt(spread - 4 * c**2)
+
+
+def around(values: jax.Array) -> jax.Array:
     """The mean over the neighbourhood of each place, along the last two axes, which close in circles."""
     reach = range(-(SIDE // 2), SIDE // 2 + 1)
     for axis in (-2, -1):
-        values = sum((np.roll(values, shift, axis) for shift in reach if shift), values) / SIDE
+        values = sum((jnp.roll(values, shift, axis) for shift in reach if shift), values) / SIDE
     return values
