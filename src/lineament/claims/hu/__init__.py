@@ -391,7 +391,7 @@ CLAIMS = (
         },
         kind="experiment",
         quick="15 s",
-        full="16 min on an H200 (estimate)",
+        full="13 min on an H200",
     ),
     Claim(
         "hu-more",

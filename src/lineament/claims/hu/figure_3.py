@@ -54,7 +54,7 @@ class Settings(NamedTuple):
         pairs=(("cat", "horse"), ("frog", "ship"), ("deer", "truck")), pool=4,
         training=Training(train=10_000, test=2000, width=1024, channels=128, steps=2000, rate=0.2),
         networks=("fully connected", "convolutional"), others=("centred", "raw"), partial=False,
-        wider=Training(train=10_000, test=2000, width=0, channels=1024, steps=60, rate=0.2, part=2000, course=2000),
+        wider=Training(train=10_000, test=2000, width=0, channels=512, steps=60, rate=0.2, part=2000, course=2000),
     ),
 )  # fmt: skip
 def check(settings: Settings, key: jax.Array) -> Evidence:
@@ -73,7 +73,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     by the kernel of the network on these images. Where a network misses a bar of the linear phase that is met there, it
     is its width that misses it, and the run cannot answer; where the limit misses it too, it counts. Convolutions of 128
     channels are too narrow: wider ones are trained through the linear phase alone, where losses are compared. (Full runs
-    led to this: in one the losses of 128 channels were too far apart, in the next those of 512 were by 3.6 %.)
+    led to this: in one the losses of 128 channels were too far apart, in the next those of 512 were, by 3.6 %. In the
+    limit of width it is 4.3 %, so that this counts. It is a matter of the bar on "almost identical", which is ours.)
     """
     images = {pair: _images(pair, settings) for pair in settings.pairs}
     first, *other_pairs = settings.pairs
