@@ -86,18 +86,16 @@ def test_wide_networks_follow_it():
     few = data.natural_gaussian(12, 8, size=6)
     names = ("fully connected", "convolutional")
     apart = {}
-    for width in (16, 256):
-        training = images.Training(train=12, test=8, width=8 * width, channels=width, steps=12, rate=0.1)
+    for width in (16, 128):
+        training = images.Training(train=12, test=8, width=8 * width, channels=width, steps=8, rate=0.1)
         run = images.follow(few, "per image", training, jax.random.key(2), names, names)
         for name in names:
-            limit, twin = run.in_the_limit(name), run.twin[: len(run.in_the_limit(name).steps)]
+            limit = run.in_the_limit(name)
             assert limit.steps[-1] == run.end
             network = run.networks[name][: len(limit.steps)]
             apart[width, name] = np.linalg.norm(network - limit.networks[name]) / np.linalg.norm(limit.networks[name])
-            if width == 256:  # what is left of a network's distance from its twin is not its width
-                assert apart[width, name] < np.linalg.norm(network - twin) / np.linalg.norm(twin)
     for name in names:
-        assert apart[256, name] < apart[16, name] / 2  # as 1/√width: a quarter
+        assert apart[128, name] < apart[16, name] / 1.7  # as 1/√width: a third
 
 
 def compared(gap: float, in_the_limit: float, late: float = 0.9) -> images.OnImages:
