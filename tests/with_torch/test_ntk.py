@@ -672,14 +672,23 @@ class Last(nn.Module):
         return self.cells(x)[0][:, -1]
 
 
-@pytest.mark.parametrize("frozen", [None, "weight_ih_l0", "weight_hh_l0"])
+@pytest.mark.parametrize("frozen", [None, "weight_ih_l0", "weight_hh_l0", "_ih_l0", "_hh_l0", "weight", "bias"])
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 def test_recurrent_layers_need_no_help(kind, frozen):
+    """Whatever trains of them: also where inputs and what they are multiplied by are constants."""
     torch.manual_seed(0)
     model = Last(kind(2, 3, 2, batch_first=True, bidirectional=True)).double()
-    if frozen:
-        getattr(model.cells, frozen).requires_grad_(False)
+    for name, parameter in model.cells.named_parameters():
+        parameter.requires_grad_(frozen is None or frozen not in name)
     x = draw(3, 4, 2)
+    close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("frozen", ["lstm", "gru", "rnn", "_ih", "_hh", "weight", "bias"])
+def test_recurrent_cells_need_no_help(frozen):
+    model, x = Cells().double(), draw(3, 2, 3)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(frozen not in name)
     close(without_help(model, x), naive(model, x))
 
 
@@ -982,19 +991,76 @@ class Made(nn.Module):
 class Packed(nn.Module):
     """A batch that is packed before a recurrent layer sees it."""
 
-    def __init__(self):
+    def __init__(self, kind, layers):
         super().__init__()
-        self.layer = nn.LSTM(3, 2, batch_first=True)
+        self.layer = kind(3, 2, layers, batch_first=True)
 
     def forward(self, x):
         packed = nn.utils.rnn.pack_padded_sequence(x, [x.shape[1]] * len(x), batch_first=True)
-        return self.layer(packed)[1][0][0]
+        states = self.layer(packed)[1]
+        return (states[0] if isinstance(states, tuple) else states)[-1]
+
+
+class ByName(nn.GRU):
+    """A recurrent layer whose function is given everything by name."""
+
+    def forward(self, x):
+        zeros = x.new_zeros(1, len(x), self.hidden_size)
+        return torch.gru(
+            x, zeros, params=[getattr(self, name) for name in self._flat_weights_names], has_biases=True, num_layers=1,
+            dropout=0.0, train=False, bidirectional=False, batch_first=True,
+        )[1][0]  # fmt: skip
+
+
+class Listed(nn.Module):
+    """Parameters that a plain list holds as well, and functions that no place is noted at."""
+
+    def __init__(self, part, size):
+        super().__init__()
+        self.layer, self.part, self.size = nn.Linear(3, 2), part, size
+        self.parts = [self.layer.weight, self.layer.bias]
+
+    def forward(self, x):
+        W, b = self.parts
+        once = torch.einsum("bi,oi->bo", x, W.exp()) + b.exp()
+        return self.size * (once + self.part * torch.einsum("bi,oi->bo", x, self.layer.weight.sin()))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("part", [0.0, 1.0])
+def test_what_torch_func_does_not_reach_is_differentiated_one_by_one(part, size):
+    """Neither where it finds no derivative nor where it finds part of one is it believed."""
+    model, x = Listed(part, size).double(), draw(4, 3)
+    with pytest.warns(UserWarning, match="torch.func cannot differentiate the model .it does not reach layer.weight"):
+        close(ntk(model, x), naive(model, x))
+
+
+class Unmoved(nn.Module):
+    """A derivative that vanishes but for rounding, of a parameter that no place is noted at."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.layer, self.shift, self.size = nn.Linear(3, 4), nn.Parameter(torch.randn(1)), size
+
+    def forward(self, x):
+        return self.size * functional.layer_norm(torch.tanh(self.layer(x)) + 3 * self.shift.exp(), (4,))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1.0, 1e9])
+def test_a_derivative_that_vanishes_but_for_rounding_is_taken_as_it_is(size):
+    model, x = Unmoved(size).double(), draw(4, 3)
+    close(ntk(model, x), naive(model, x))
 
 
 @pytest.mark.parametrize(
     ("make", "inputs"),
-    [(Made, lambda: torch.randint(9, (4, 5))), (Packed, lambda: draw(4, 3, 3))],
-    ids=["made", "packed"],
+    [
+        (Made, lambda: torch.randint(9, (4, 5))),
+        (lambda: Packed(nn.LSTM, 1), lambda: draw(4, 3, 3)),
+        (lambda: Packed(nn.GRU, 4), lambda: draw(4, 3, 3)),
+        (lambda: ByName(3, 2), lambda: draw(4, 3, 3)),
+    ],
+    ids=["made", "packed", "four layers, packed", "by name"],
 )
 def test_what_has_no_rule_is_differentiated_otherwise(make, inputs):
     torch.manual_seed(0)
