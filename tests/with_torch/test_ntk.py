@@ -1,6 +1,7 @@
 """The tangent kernel against the inner products of gradients, and against JAX."""
 
 import gc
+import operator
 import warnings
 import weakref
 from types import SimpleNamespace
@@ -965,6 +966,37 @@ def test_what_is_no_plain_layer_of_every_example_is_still_exact(make, inputs):
     model, x = make().double(), inputs()
     for _ in range(2):
         close(ntk(model, x), naive(model, x))
+
+
+class Joined(nn.Module):
+    """A parameter that a function of two joins with what comes from a layer, as the first or as the second."""
+
+    def __init__(self, function, first, shape, **options):
+        super().__init__()
+        self.function, self.first, self.options = function, first, options
+        self.layer, self.parameter = nn.Linear(3, 4), nn.Parameter(torch.rand(shape) + 1)
+
+    def forward(self, x):
+        z = torch.tanh(self.layer(x))
+        pair = (self.parameter, z) if self.first else (z, self.parameter)
+        return torch.tanh(self.function(*pair, **self.options)).sum(1)
+
+
+JOINING = [
+    (torch.add, {}), (torch.add, {"alpha": 3}), (torch.Tensor.add, {"alpha": -2}), (operator.add, {}),
+    (torch.mul, {}), (torch.Tensor.mul, {}), (operator.mul, {}), (torch.Tensor.sub, {}), (operator.sub, {}),
+    (torch.Tensor.sub, {"alpha": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(4,), (5, 1), (1, 5, 4), ()])
+@pytest.mark.parametrize("first", [False, True])
+def test_parameters_are_joined_in_their_order(first, shape):
+    """Where the function is no difference the order makes none."""
+    x = draw(3, 5, 3)
+    for function, options in JOINING:
+        model = Joined(function, first, shape, **options).double()
+        close(without_help(model, x), naive(model, x))
 
 
 class Made(nn.Module):

@@ -1075,8 +1075,10 @@ def test_a_frozen_normalisation_is_no_place():
     assert len(noted.found) == 1
 
 
-def test_the_last_pass_backwards_gives_up_every_place():
-    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), torch.ones(5, 3)
+@pytest.mark.parametrize("outputs", [1, 2, 16, 17, 18])
+def test_the_last_pass_backwards_gives_up_every_place(outputs):
+    """One of all outputs, of some, or of a single one."""
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, outputs)), torch.ones(5, 3)
     jacobian = Jacobian(model)
     run, out = jacobian._forward((x,))
     kept = run.found

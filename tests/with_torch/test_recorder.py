@@ -570,6 +570,40 @@ def test_a_lightning_callback_serves_a_second_fit_and_keeps_gradients_that_valid
     np.testing.assert_allclose(recorder.recording.gradient_norm[1:], norms, rtol=1e-5)
 
 
+@pytest.fixture
+def lightning(monkeypatch):
+    """A stand-in with what the callback is made of."""
+    home = types.ModuleType("lightning.pytorch")
+    home.Callback = type("Callback", (), {})
+    monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", home)
+
+
+@pytest.mark.parametrize("every", ["epoch", "step"])
+def test_gradients_are_taken_of_batches_that_are_recorded_alone(lightning, every):
+    """Where a trainer does not say which batch is the last, of all."""
+    model, (x, _) = net(), data()
+    for told in ({"is_last_batch": True}, {"is_last_batch": False}, {}):
+        callback = Recorder(x).lightning_callback(every)
+        callback.on_before_optimizer_step(types.SimpleNamespace(**told), model, None)
+        assert (callback.gradients is not None) is (every == "step" or told.get("is_last_batch", True))
+
+
+def test_steps_of_several_fits_follow_each_other_whether_they_count_anew_or_go_on(lightning):
+    model, (x, _) = net(), data()
+    recorder = Recorder(x)
+    callback = recorder.lightning_callback("step")
+    for begin, end in ((0, 3), (0, 3), (3, 5), (0, 2), (7, 8)):
+        trainer = types.SimpleNamespace(global_step=begin, is_global_zero=True)
+        callback.on_train_start(trainer, model)
+        for trainer.global_step in range(begin + 1, end + 1):
+            callback.on_train_batch_end(trainer, model, torch.tensor(1.0), None, 0)
+            callback.on_train_batch_end(trainer, model, torch.tensor(1.0), None, 1)  # it only gathers gradients
+        callback.on_train_epoch_end(trainer, model)
+    # The third goes on where the second ended; the last begins further on, and records where.
+    np.testing.assert_array_equal(recorder.recording.steps, [*range(11), 15, 16])
+
+
 def test_a_full_disk_at_the_start_and_a_missing_file_do_no_harm(tmp_path, monkeypatch):
     model, (x, y) = net(), data()
     recorder = Recorder(x, y, path=tmp_path, linearise=True)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from lineament.torch import contract, derivatives, jacobian, ntk, taps  # noqa: E402
+from lineament.torch import batched, contract, derivatives, jacobian, ntk, taps  # noqa: E402
 from lineament.torch.contract import Tile, by_pairs  # noqa: E402
 from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
 
@@ -237,3 +237,41 @@ def test_nothing_is_held_of_a_pass_but_its_places():
     run, _ = jacobian.Jacobian(model)._forward((x,))
     assert not any((run.versions, run.views, run.convolved))
     assert len(run.found) == len(noted.found) == 3
+
+
+@pytest.mark.parametrize("outputs", ["all", "diagonal", "mean"])
+def test_contributions_are_added_up_in_double_precision(outputs):
+    """A hundred of one each, to one of 2²⁴, which single precision would not notice."""
+    large, small = torch.full((2, 1, 1), 2.0**12), torch.ones(2, 1, 1)
+    tile = Tile(2, 2, 1, outputs, large, False)
+    tile.columns = 1  # each is a product of its own
+    for J in (large, *(small for _ in range(100))):
+        tile.gram(J, J)
+    found = tile.result()
+    assert found.dtype == torch.float32
+    assert bool((found == 2.0**24 + 100).all())
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("rows", [1, contract._HALVED - 1, contract._HALVED, contract._HALVED + 1])
+def test_a_matrix_times_itself_is_what_it_is_times_another(dtype, rows):
+    """Also in half precision, which NumPy's routines do not take."""
+    A = draw(rows, 5).to(dtype)
+    wanted = A.double() @ A.double().T
+    for same in (True, False):
+        found = contract._product(A, A, same)
+        assert found.dtype == dtype
+        torch.testing.assert_close(found.double(), wanted, rtol=0, atol=4 * torch.finfo(dtype).eps * 25)
+
+
+@pytest.mark.parametrize("stride", [(1, 1), (2, 1), (1, 2), (3, 2)])
+@pytest.mark.parametrize(("channels", "out", "groups"), [(4, 4, 4), (4, 8, 4), (4, 4, 2), (3, 2, 1), (1, 1, 1)])
+def test_the_transpose_of_a_convolution_is_its_derivative_by_the_picture(stride, channels, out, groups):
+    """Of channels each by itself too, which is a convolution where the edges are not cut off."""
+    W, size = draw(out, channels // groups, 3, 2), torch.Size((8, 9))
+    for padding, dilation in product(((0, 0), (1, 0), (2, 1), (1, 3), (4, 1)), ((1, 1), (2, 1), (1, 2))):
+        x = draw(2, channels, *size).requires_grad_()
+        z = functional.conv2d(x, W, None, stride, padding, dilation, groups)
+        d = torch.randn_like(z)
+        (wanted,) = torch.autograd.grad(z, x, d)
+        close(batched._transposed(d, W, size, stride, padding, dilation, groups), wanted)

@@ -216,7 +216,7 @@ def by_convolution(
             columns = unfold(x, tuple(kernel), dilation=spread, stride=steps)
         else:
             seen = patches(x.contiguous())
-            columns = seen.movedim(tuple(range(2, 2 + axes)), tuple(range(-axes, 0))).flatten(-axes).flatten(1, -2)
+            columns = seen.movedim(tuple(range(2, 2 + axes)), tuple(range(-axes, 0))).flatten(-axes)
         return columns.reshape(len(x), groups, -1, columns.shape[-1]).transpose(-1, -2)
 
     fan_in = x.shape[1] // groups * prod(kernel)
