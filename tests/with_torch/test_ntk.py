@@ -999,6 +999,33 @@ def test_parameters_are_joined_in_their_order(first, shape):
         close(without_help(model, x), naive(model, x))
 
 
+class Plain(nn.Module):
+    """Functions that are given what they need and nothing else, of numbers so small that ε matters."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.line = nn.Parameter(torch.randn(9, 4)), nn.Parameter(torch.randn(4, 4, 2))
+        self.picture, self.body = nn.Parameter(torch.randn(2, 1, 2, 2)), nn.Parameter(torch.randn(1, 2, 1, 1, 2))
+        self.gain, self.shift = nn.Parameter(torch.randn(2)), nn.Parameter(torch.randn(2))
+        self.last = nn.Parameter(torch.randn(2, 4))
+        self.register_buffer("mean", torch.randn(2))
+        self.register_buffer("variance", 1e-6 * torch.rand(2))
+
+    def forward(self, tokens):
+        x = functional.conv1d(functional.embedding(tokens, self.table).transpose(1, 2), self.line)
+        x = functional.conv2d(functional.hardtanh(x)[:, None], self.picture)
+        x = functional.batch_norm(1e-3 * functional.gelu(x), self.mean, self.variance, self.gain, self.shift)
+        x = functional.conv3d(functional.relu6(functional.silu(x))[:, :, None], self.body).flatten(1)
+        x = functional.layer_norm(1e-3 * functional.linear(x[:, :4], self.last), (2,), self.gain, self.shift)
+        x = functional.group_norm(x[:, :, None] * 1e-3, 1, self.gain)[:, :, 0]
+        return functional.rms_norm(functional.elu(functional.leaky_relu(functional.relu(x))), (2,), self.shift)
+
+
+def test_functions_have_the_defaults_that_pytorch_gives_them():
+    model, tokens = Plain().double(), torch.randint(9, (4, 6))
+    close(without_help(model, tokens), naive(model, tokens), 1e-10)
+
+
 class Made(nn.Module):
     """Weights that are made of parameters, by functions that have a rule for parameters themselves."""
 

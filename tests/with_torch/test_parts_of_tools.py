@@ -853,7 +853,13 @@ def test_sums_over_positions_are_written_out_as_far_as_there_is_room(monkeypatch
 
 
 def test_few_columns_wait_for_others_and_none_is_lost():
-    for columns, sizes in ((8, (1, 2, 3, 9, 4, 5)), (3, (1, 1, 1, 1)), (100, (2, 3))):
+    for columns, sizes in (
+        (8, (1, 2, 3, 9, 4, 5)),
+        (3, (1, 1, 1, 1)),
+        (100, (2, 3)),
+        (10, (4, 4, 4, 1, 3, 2)),
+        (9, (3, 3, 3)),
+    ):
         tile = contract.Tile(3, 2, 2, "all", draw(1), False)
         tile.columns = columns
         parts = [(draw(3, 2, size), draw(2, 2, size)) for size in sizes]

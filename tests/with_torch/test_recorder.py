@@ -589,6 +589,17 @@ def test_gradients_are_taken_of_batches_that_are_recorded_alone(lightning, every
         assert (callback.gradients is not None) is (every == "step" or told.get("is_last_batch", True))
 
 
+def test_what_was_recorded_is_written_when_a_fit_ends(lightning, tmp_path):
+    model, (x, _) = net(), data()
+    callback = Recorder(x, path=tmp_path, interval=100).lightning_callback()
+    trainer = types.SimpleNamespace(global_step=0, is_global_zero=True)
+    callback.on_train_start(trainer, model)
+    trainer.global_step = 2
+    callback.on_train_epoch_end(trainer, model)
+    callback.on_train_end(trainer, model)
+    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0, 2])
+
+
 def test_steps_of_several_fits_follow_each_other_whether_they_count_anew_or_go_on(lightning):
     model, (x, _) = net(), data()
     recorder = Recorder(x)
