@@ -496,6 +496,9 @@ def test_wrong_arguments_are_named():
         ntk(model, x, memory=0)
     with pytest.raises(ValueError, match=r"x must be a tensor with examples along its first axis.*got \(ndarray\)"):
         ntk(model, x.numpy())
+    for odd, kind in ((x.numpy(), "ndarray"), (torch.tensor(1.0), "Tensor")):
+        with pytest.raises(ValueError, match=rf"or a tuple of such; got \(Tensor, {kind}\)"):
+            ntk(Two(), (x, odd))
     with pytest.raises(ValueError, match=r"y must hold equally many examples in every part, at least one; got \[0\]"):
         ntk(model, x, x[:0])
     with pytest.raises(
@@ -885,6 +888,38 @@ def test_what_cannot_be_batched_takes_a_pass_for_each_output():
         close(without_help(model, x), naive(model, x))
 
 
+ONE_WAY = {
+    "dense": (lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.LayerNorm(4), nn.Linear(4, 2)), (4, 3)),
+    "a convolution, normalised": (
+        lambda: nn.Sequential(nn.Conv2d(2, 4, 2), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(36, 2)),
+        (3, 2, 4, 4),
+    ),
+    "channels alone, normalised": (
+        lambda: nn.Sequential(nn.Conv2d(2, 2, 2, groups=2), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 3, 1),
+                              nn.BatchNorm2d(3), nn.Flatten()),
+        (3, 2, 4, 4),
+    ),
+    "early alone": (lambda: nn.Sequential(nn.BatchNorm2d(2), nn.Conv2d(2, 3, 2), nn.Flatten()), (3, 2, 4, 4)),
+    "recurrent": (lambda: Last(nn.GRU(3, 4, 2, batch_first=True)), (3, 4, 3)),
+    "attention": (
+        lambda: nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), nn.Flatten()), (3, 2, 4)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ONE_WAY)
+def test_one_pass_reaches_every_place_where_all_lie_on_one_way(case):
+    """Behind the first of them, whichever of them are written out on the way, or stood for by others."""
+    make, shape = ONE_WAY[case]
+    torch.manual_seed(0)
+    model, x = with_statistics(make()), draw(*shape)
+    for _ in range(2):
+        jacobian = Jacobian(model)
+        jacobian((x,))
+        assert jacobian.at_once
+        assert jacobian.unknown == frozenset()
+
+
 def test_memory_of_a_pass_is_given_up_where_one_reaches_every_place(monkeypatch):
     """Of the first block what the forward pass left is held, as a second pass may need it; of the next no longer."""
     given_up, begin = [], Backwards.__init__
@@ -1269,6 +1304,9 @@ def test_models_that_mix_pairs_of_examples_are_refused():
 def test_outputs_that_are_not_finite_are_not_taken_for_random_ones(value):
     with pytest.raises(ValueError, match="model must give finite outputs"):
         ntk(Mixing(lambda z: z + value), draw(3, 3))
+    one = torch.tensor([0.0, value], dtype=torch.float64)  # of two outputs
+    with pytest.raises(ValueError, match="model must give finite outputs"):
+        ntk(Mixing(lambda z: z + one), draw(3, 3))
 
 
 def test_a_single_example_and_inputs_of_another_length_have_their_kernel():

@@ -18,6 +18,7 @@ from lineament import recording as rec  # noqa: E402
 from lineament.recording import Recording, store  # noqa: E402
 from lineament.theory.twin import two_layer  # noqa: E402
 from lineament.torch import Recorder, expand  # noqa: E402
+from lineament.torch.recorder import _labels  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -340,6 +341,27 @@ def test_probes_on_the_wrong_device_are_refused():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Recorder(**{"probe_inputs": torch.zeros(4, 3), **arguments})
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ([0, 1, 1, 0], "i"), (np.array([0, 1, 1, 0], np.uint8), "u"), (torch.tensor([0, 1, 1, 0]), "i"),
+        (np.array([False, True, True, False]), "b"), (torch.tensor([False, True, True, False]), "b"),
+        (torch.tensor([0.0, 1.0, 1.0, 0.0]).bfloat16().requires_grad_(), "f"), ([0.0, 1, 1, 0], "f"),
+    ],
+)  # fmt: skip
+def test_labels_may_have_any_form_of_numbers(given, kind):
+    found = _labels(given, 4)
+    assert found.dtype.kind == kind
+    np.testing.assert_array_equal(found, [0, 1, 1, 0])
+    assert _labels(None, 4) is None
+
+
+@pytest.mark.parametrize("bad", [["a", "b", "c", "d"], [[0], [1, 2], [1], [0]], np.ma.array([0, 1, 1, 0], mask=True)])
+def test_labels_that_are_no_numbers_are_refused(bad):
+    with pytest.raises(ValueError, match="probe_labels must be"):
+        Recorder(torch.zeros(4, 3), bad)
 
 
 def test_bad_calls_are_refused():

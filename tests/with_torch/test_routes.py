@@ -265,10 +265,13 @@ def test_a_matrix_times_itself_is_what_it_is_times_another(dtype, rows):
 
 
 @pytest.mark.parametrize("stride", [(1, 1), (2, 1), (1, 2), (3, 2)])
-@pytest.mark.parametrize(("channels", "out", "groups"), [(4, 4, 4), (4, 8, 4), (4, 4, 2), (3, 2, 1), (1, 1, 1)])
-def test_the_transpose_of_a_convolution_is_its_derivative_by_the_picture(stride, channels, out, groups):
+@pytest.mark.parametrize(
+    ("channels", "out", "groups"), [(4, 4, 4), (4, 8, 4), (4, 4, 2), (4, 2, 2), (3, 2, 1), (1, 1, 1)]
+)
+@pytest.mark.parametrize("kernel", [(3, 2), (1, 2), (2, 1)])
+def test_the_transpose_of_a_convolution_is_its_derivative_by_the_picture(stride, channels, out, groups, kernel):
     """Of channels each by itself too, which is a convolution where the edges are not cut off."""
-    W, size = draw(out, channels // groups, 3, 2), torch.Size((8, 9))
+    W, size = draw(out, channels // groups, *kernel), torch.Size((8, 9))
     for padding, dilation in product(((0, 0), (1, 0), (2, 1), (1, 3), (4, 1)), ((1, 1), (2, 1), (1, 2))):
         x = draw(2, channels, *size).requires_grad_()
         z = functional.conv2d(x, W, None, stride, padding, dilation, groups)
