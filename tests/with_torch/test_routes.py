@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from lineament.torch import batched, contract, derivatives, jacobian, ntk, taps  # noqa: E402
+from lineament.torch import backwards, batched, contract, derivatives, jacobian, kernel, ntk, taps  # noqa: E402
 from lineament.torch.contract import Tile, by_pairs  # noqa: E402
 from lineament.torch.derivatives import Lookup, Outer  # noqa: E402
 
@@ -278,3 +278,39 @@ def test_the_transpose_of_a_convolution_is_its_derivative_by_the_picture(stride,
         d = torch.randn_like(z)
         (wanted,) = torch.autograd.grad(z, x, d)
         close(batched._transposed(d, W, size, stride, padding, dilation, groups), wanted)
+
+
+@pytest.mark.parametrize("few", [1, 20, 2**23])
+@pytest.mark.parametrize("several", [1, 3, 16])
+def test_outputs_go_together_as_far_as_the_largest_place_allows(monkeypatch, several, few):
+    """One at a time where it is larger than that."""
+    monkeypatch.setattr(backwards, "_OUTPUTS", several)
+    monkeypatch.setattr(backwards, "_FEW", few)
+    passes, some = [], backwards.Backwards._some
+    monkeypatch.setattr(
+        backwards.Backwards, "_some", lambda self, begin, end: (passes.append(end - begin), some(self, begin, end))[1]
+    )
+    model, x = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 5)).double(), draw(2, 2)
+    found = jacobian.Jacobian(model)((x,))
+    given = {name: value.detach() for name, value in model.named_parameters()}
+    wanted = torch.func.jacrev(lambda p: torch.func.functional_call(model, p, (x,)))(given)
+    for name, part in found.items():
+        close(part.dense(), wanted[name].flatten(2))
+    assert sum(passes) == 5
+    assert passes[0] == min(5, several, max(1, few // 10))  # the largest place: five numbers of two examples
+
+
+@pytest.mark.parametrize("stripe", [2, 4, 7])
+@pytest.mark.parametrize("same", [False, True])
+def test_derivatives_are_held_of_one_stripe_and_of_one_block_beside_it(monkeypatch, stripe, same):
+    shapes, plan, tile = [], kernel._plan, kernel.Tile
+    monkeypatch.setattr(kernel, "_EXAMPLES", 2)
+    monkeypatch.setattr(kernel, "_plan", lambda *given: plan(*given)._replace(stripe=stripe))
+    monkeypatch.setattr(kernel, "Tile", lambda *given: (shapes.append((*given[:2], given[-1])), tile(*given))[1])
+    model, x, y = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double(), draw(7, 3), draw(5, 3)
+    J = jacobian.Jacobian(model)
+    left, right = (J((part,)) for part in (x, x if same else y))
+    wanted = sum(kernel_of(part, right[name], "all") for name, part in left.items())
+    close(ntk(model, x, None if same else y), wanted)
+    assert all(rows <= stripe and columns <= (stripe if itself else 2) for rows, columns, itself in shapes)
+    assert sum(itself for *_, itself in shapes) == (-(-7 // stripe) if same else 0)
