@@ -402,6 +402,18 @@ def test_a_weight_that_a_hook_computes_is_copied_and_left_alone():
     torch.testing.assert_close(net(x), model(x))
 
 
+@pytest.mark.parametrize("frozen", ["none", "first", "last", "all"])
+def test_a_weight_trains_again_if_any_of_its_factors_did(frozen):
+    model = expand(nn.Sequential(nn.Linear(3, 3, bias=False), nn.MultiheadAttention(3, 1, bias=False)), 2).model
+    rule = model[1].parametrizations.in_proj_weight
+    for first, last in ((model[0][0].weight, model[0][1].weight), (rule.original0, rule.original1)):
+        first.requires_grad_(frozen not in ("first", "all"))
+        last.requires_grad_(frozen not in ("last", "all"))
+    plain = collapse(model)
+    for weight in (plain[0].weight, plain[1].in_proj_weight):
+        assert weight.requires_grad is (frozen != "all")
+
+
 def test_a_product_is_not_expanded_again():
     net, _ = expand(nn.Sequential(nn.Linear(3, 3)), 2)
     _, report = expand(net, 2)

@@ -1,6 +1,7 @@
 """A PyTorch module, linearised: against the same network in JAX, and against its own training."""
 
 import copy
+import inspect
 import types
 from dataclasses import replace
 
@@ -32,6 +33,14 @@ def both(widths=(4, 40, 2)):
             layer.weight.copy_(torch.from_numpy(np.array(W)))
             layer.bias.copy_(torch.from_numpy(np.array(b)))
     return net, start, module
+
+
+def test_defaults_are_those_of_the_other_framework():
+    """But for memory, of which a kernel in PyTorch needs less."""
+    here, there = (inspect.signature(function).parameters for function in (linearise, la.linearise))
+    shared = here.keys() & there.keys() - {"memory"}
+    assert {"steps", "momentum", "ridge", "weight_decay", "renew", "seed"} <= shared
+    assert all(here[name].default == there[name].default for name in shared)
 
 
 @pytest.mark.parametrize("loss", ["square", "cross-entropy"])

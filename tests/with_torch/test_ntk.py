@@ -1,6 +1,7 @@
 """The tangent kernel against the inner products of gradients, and against JAX."""
 
 import gc
+import operator
 import warnings
 import weakref
 from types import SimpleNamespace
@@ -495,6 +496,9 @@ def test_wrong_arguments_are_named():
         ntk(model, x, memory=0)
     with pytest.raises(ValueError, match=r"x must be a tensor with examples along its first axis.*got \(ndarray\)"):
         ntk(model, x.numpy())
+    for odd, kind in ((x.numpy(), "ndarray"), (torch.tensor(1.0), "Tensor")):
+        with pytest.raises(ValueError, match=rf"or a tuple of such; got \(Tensor, {kind}\)"):
+            ntk(Two(), (x, odd))
     with pytest.raises(ValueError, match=r"y must hold equally many examples in every part, at least one; got \[0\]"):
         ntk(model, x, x[:0])
     with pytest.raises(
@@ -672,14 +676,23 @@ class Last(nn.Module):
         return self.cells(x)[0][:, -1]
 
 
-@pytest.mark.parametrize("frozen", [None, "weight_ih_l0", "weight_hh_l0"])
+@pytest.mark.parametrize("frozen", [None, "weight_ih_l0", "weight_hh_l0", "_ih_l0", "_hh_l0", "weight", "bias"])
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 def test_recurrent_layers_need_no_help(kind, frozen):
+    """Whatever trains of them: also where inputs and what they are multiplied by are constants."""
     torch.manual_seed(0)
     model = Last(kind(2, 3, 2, batch_first=True, bidirectional=True)).double()
-    if frozen:
-        getattr(model.cells, frozen).requires_grad_(False)
+    for name, parameter in model.cells.named_parameters():
+        parameter.requires_grad_(frozen is None or frozen not in name)
     x = draw(3, 4, 2)
+    close(without_help(model, x), naive(model, x))
+
+
+@pytest.mark.parametrize("frozen", ["lstm", "gru", "rnn", "_ih", "_hh", "weight", "bias"])
+def test_recurrent_cells_need_no_help(frozen):
+    model, x = Cells().double(), draw(3, 2, 3)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(frozen not in name)
     close(without_help(model, x), naive(model, x))
 
 
@@ -875,6 +888,38 @@ def test_what_cannot_be_batched_takes_a_pass_for_each_output():
         close(without_help(model, x), naive(model, x))
 
 
+ONE_WAY = {
+    "dense": (lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.LayerNorm(4), nn.Linear(4, 2)), (4, 3)),
+    "a convolution, normalised": (
+        lambda: nn.Sequential(nn.Conv2d(2, 4, 2), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(36, 2)),
+        (3, 2, 4, 4),
+    ),
+    "channels alone, normalised": (
+        lambda: nn.Sequential(nn.Conv2d(2, 2, 2, groups=2), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 3, 1),
+                              nn.BatchNorm2d(3), nn.Flatten()),
+        (3, 2, 4, 4),
+    ),
+    "early alone": (lambda: nn.Sequential(nn.BatchNorm2d(2), nn.Conv2d(2, 3, 2), nn.Flatten()), (3, 2, 4, 4)),
+    "recurrent": (lambda: Last(nn.GRU(3, 4, 2, batch_first=True)), (3, 4, 3)),
+    "attention": (
+        lambda: nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), nn.Flatten()), (3, 2, 4)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ONE_WAY)
+def test_one_pass_reaches_every_place_where_all_lie_on_one_way(case):
+    """Behind the first of them, whichever of them are written out on the way, or stood for by others."""
+    make, shape = ONE_WAY[case]
+    torch.manual_seed(0)
+    model, x = with_statistics(make()), draw(*shape)
+    for _ in range(2):
+        jacobian = Jacobian(model)
+        jacobian((x,))
+        assert jacobian.at_once
+        assert jacobian.unknown == frozenset()
+
+
 def test_memory_of_a_pass_is_given_up_where_one_reaches_every_place(monkeypatch):
     """Of the first block what the forward pass left is held, as a second pass may need it; of the next no longer."""
     given_up, begin = [], Backwards.__init__
@@ -958,6 +1003,64 @@ def test_what_is_no_plain_layer_of_every_example_is_still_exact(make, inputs):
         close(ntk(model, x), naive(model, x))
 
 
+class Joined(nn.Module):
+    """A parameter that a function of two joins with what comes from a layer, as the first or as the second."""
+
+    def __init__(self, function, first, shape, **options):
+        super().__init__()
+        self.function, self.first, self.options = function, first, options
+        self.layer, self.parameter = nn.Linear(3, 4), nn.Parameter(torch.rand(shape) + 1)
+
+    def forward(self, x):
+        z = torch.tanh(self.layer(x))
+        pair = (self.parameter, z) if self.first else (z, self.parameter)
+        return torch.tanh(self.function(*pair, **self.options)).sum(1)
+
+
+JOINING = [
+    (torch.add, {}), (torch.add, {"alpha": 3}), (torch.Tensor.add, {"alpha": -2}), (operator.add, {}),
+    (torch.mul, {}), (torch.Tensor.mul, {}), (operator.mul, {}), (torch.Tensor.sub, {}), (operator.sub, {}),
+    (torch.Tensor.sub, {"alpha": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(4,), (5, 1), (1, 5, 4), ()])
+@pytest.mark.parametrize("first", [False, True])
+def test_parameters_are_joined_in_their_order(first, shape):
+    """Where the function is no difference the order makes none."""
+    x = draw(3, 5, 3)
+    for function, options in JOINING:
+        model = Joined(function, first, shape, **options).double()
+        close(without_help(model, x), naive(model, x))
+
+
+class Plain(nn.Module):
+    """Functions that are given what they need and nothing else, of numbers so small that ε matters."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.line = nn.Parameter(torch.randn(9, 4)), nn.Parameter(torch.randn(4, 4, 2))
+        self.picture, self.body = nn.Parameter(torch.randn(2, 1, 2, 2)), nn.Parameter(torch.randn(1, 2, 1, 1, 2))
+        self.gain, self.shift = nn.Parameter(torch.randn(2)), nn.Parameter(torch.randn(2))
+        self.last = nn.Parameter(torch.randn(2, 4))
+        self.register_buffer("mean", torch.randn(2))
+        self.register_buffer("variance", 1e-6 * torch.rand(2))
+
+    def forward(self, tokens):
+        x = functional.conv1d(functional.embedding(tokens, self.table).transpose(1, 2), self.line)
+        x = functional.conv2d(functional.hardtanh(x)[:, None], self.picture)
+        x = functional.batch_norm(1e-3 * functional.gelu(x), self.mean, self.variance, self.gain, self.shift)
+        x = functional.conv3d(functional.relu6(functional.silu(x))[:, :, None], self.body).flatten(1)
+        x = functional.layer_norm(1e-3 * functional.linear(x[:, :4], self.last), (2,), self.gain, self.shift)
+        x = functional.group_norm(x[:, :, None] * 1e-3, 1, self.gain)[:, :, 0]
+        return functional.rms_norm(functional.elu(functional.leaky_relu(functional.relu(x))), (2,), self.shift)
+
+
+def test_functions_have_the_defaults_that_pytorch_gives_them():
+    model, tokens = Plain().double(), torch.randint(9, (4, 6))
+    close(without_help(model, tokens), naive(model, tokens), 1e-10)
+
+
 class Made(nn.Module):
     """Weights that are made of parameters, by functions that have a rule for parameters themselves."""
 
@@ -982,19 +1085,76 @@ class Made(nn.Module):
 class Packed(nn.Module):
     """A batch that is packed before a recurrent layer sees it."""
 
-    def __init__(self):
+    def __init__(self, kind, layers):
         super().__init__()
-        self.layer = nn.LSTM(3, 2, batch_first=True)
+        self.layer = kind(3, 2, layers, batch_first=True)
 
     def forward(self, x):
         packed = nn.utils.rnn.pack_padded_sequence(x, [x.shape[1]] * len(x), batch_first=True)
-        return self.layer(packed)[1][0][0]
+        states = self.layer(packed)[1]
+        return (states[0] if isinstance(states, tuple) else states)[-1]
+
+
+class ByName(nn.GRU):
+    """A recurrent layer whose function is given everything by name."""
+
+    def forward(self, x):
+        zeros = x.new_zeros(1, len(x), self.hidden_size)
+        return torch.gru(
+            x, zeros, params=[getattr(self, name) for name in self._flat_weights_names], has_biases=True, num_layers=1,
+            dropout=0.0, train=False, bidirectional=False, batch_first=True,
+        )[1][0]  # fmt: skip
+
+
+class Listed(nn.Module):
+    """Parameters that a plain list holds as well, and functions that no place is noted at."""
+
+    def __init__(self, part, size):
+        super().__init__()
+        self.layer, self.part, self.size = nn.Linear(3, 2), part, size
+        self.parts = [self.layer.weight, self.layer.bias]
+
+    def forward(self, x):
+        W, b = self.parts
+        once = torch.einsum("bi,oi->bo", x, W.exp()) + b.exp()
+        return self.size * (once + self.part * torch.einsum("bi,oi->bo", x, self.layer.weight.sin()))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("part", [0.0, 1.0])
+def test_what_torch_func_does_not_reach_is_differentiated_one_by_one(part, size):
+    """Neither where it finds no derivative nor where it finds part of one is it believed."""
+    model, x = Listed(part, size).double(), draw(4, 3)
+    with pytest.warns(UserWarning, match="torch.func cannot differentiate the model .it does not reach layer.weight"):
+        close(ntk(model, x), naive(model, x))
+
+
+class Unmoved(nn.Module):
+    """A derivative that vanishes but for rounding, of a parameter that no place is noted at."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.layer, self.shift, self.size = nn.Linear(3, 4), nn.Parameter(torch.randn(1)), size
+
+    def forward(self, x):
+        return self.size * functional.layer_norm(torch.tanh(self.layer(x)) + 3 * self.shift.exp(), (4,))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1.0, 1e9])
+def test_a_derivative_that_vanishes_but_for_rounding_is_taken_as_it_is(size):
+    model, x = Unmoved(size).double(), draw(4, 3)
+    close(ntk(model, x), naive(model, x))
 
 
 @pytest.mark.parametrize(
     ("make", "inputs"),
-    [(Made, lambda: torch.randint(9, (4, 5))), (Packed, lambda: draw(4, 3, 3))],
-    ids=["made", "packed"],
+    [
+        (Made, lambda: torch.randint(9, (4, 5))),
+        (lambda: Packed(nn.LSTM, 1), lambda: draw(4, 3, 3)),
+        (lambda: Packed(nn.GRU, 4), lambda: draw(4, 3, 3)),
+        (lambda: ByName(3, 2), lambda: draw(4, 3, 3)),
+    ],
+    ids=["made", "packed", "four layers, packed", "by name"],
 )
 def test_what_has_no_rule_is_differentiated_otherwise(make, inputs):
     torch.manual_seed(0)
@@ -1144,6 +1304,9 @@ def test_models_that_mix_pairs_of_examples_are_refused():
 def test_outputs_that_are_not_finite_are_not_taken_for_random_ones(value):
     with pytest.raises(ValueError, match="model must give finite outputs"):
         ntk(Mixing(lambda z: z + value), draw(3, 3))
+    one = torch.tensor([0.0, value], dtype=torch.float64)  # of two outputs
+    with pytest.raises(ValueError, match="model must give finite outputs"):
+        ntk(Mixing(lambda z: z + one), draw(3, 3))
 
 
 def test_a_single_example_and_inputs_of_another_length_have_their_kernel():

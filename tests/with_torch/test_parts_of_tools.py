@@ -810,8 +810,11 @@ def test_a_product_tells_what_it_stands_for():
 
 
 @pytest.mark.parametrize("outputs", ["all", "diagonal", "mean"])
+@pytest.mark.parametrize("cached", [1000, 2**22])
 @pytest.mark.parametrize("memory", [1.0, 3000.0, 9000.0, 1e9])
-def test_pairs_of_positions_go_together_as_far_as_there_is_room(monkeypatch, outputs, memory):
+def test_pairs_of_positions_go_together_as_far_as_there_is_room(monkeypatch, outputs, memory, cached):
+    """In memory, and in the cache of a processor."""
+    monkeypatch.setattr(contract, "_CACHED", cached)
     seen, x, y, c, t, s, o = [], 7, 5, 2, 3, 4, 6
     p, q = (derivatives.Outer(draw(n, 1, k, 2), draw(n, c, 1, k, o), lambda a: a, 2) for n, k in ((x, t), (y, s)))
 
@@ -824,29 +827,39 @@ def test_pairs_of_positions_go_together_as_far_as_there_is_room(monkeypatch, out
     tile._pairs(p, q, memory)
     # Sums over the positions of one, weighted by pairs; or products of all pairs, and what is added up of them.
     each = {"all": t * y * (c * o + s), "diagonal": t * y * s * (c + 1), "mean": 2 * t * y * s}[outputs]
-    room = memory / 3 / 8
+    room = min(memory / 3, cached) / 8
     assert sum(seen) == x
     assert seen[0] == 1 or seen[0] * each <= room
     assert seen[0] == x or (seen[0] + 1) * each > room
     assert set(seen[:-1]) <= {seen[0]}
 
 
+@pytest.mark.parametrize("columns", [1, 30, 2048])
 @pytest.mark.parametrize("memory", [1.0, 2000.0, 4000.0, 1e9])
-def test_sums_over_positions_are_written_out_as_far_as_there_is_room(monkeypatch, memory):
+def test_sums_over_positions_are_written_out_as_far_as_there_is_room(monkeypatch, memory, columns):
+    """And as many as fill one product."""
     b, k, c, g, t, o, i = 3, 4, 2, 2, 3, 5, 6
     p, q = (derivatives.Outer(draw(n, g, t, i), draw(n, c, g, t, o), lambda a: a, i) for n in (b, k))
     tile, rows = contract.Tile(b, k, c, "all", p.x, False), []
+    tile.columns = columns
     monkeypatch.setattr(tile, "gram", lambda J, K: rows.append((J.shape[2], K.shape[2])))
     tile._slices(p, q, memory)
     assert sum(J for J, _ in rows) == sum(K for _, K in rows) == g * o * i
     each = (b + k) * c * g * i * 8
     step = rows[0][0] // (g * i)
     assert step == 1 or step * each <= memory
-    assert step == o or (step + 1) * each > memory
+    assert step == o or (step + 1) * each > memory or step * g * i >= columns
+    assert step == 1 or (step - 1) * g * i < columns
 
 
 def test_few_columns_wait_for_others_and_none_is_lost():
-    for columns, sizes in ((8, (1, 2, 3, 9, 4, 5)), (3, (1, 1, 1, 1)), (100, (2, 3))):
+    for columns, sizes in (
+        (8, (1, 2, 3, 9, 4, 5)),
+        (3, (1, 1, 1, 1)),
+        (100, (2, 3)),
+        (10, (4, 4, 4, 1, 3, 2)),
+        (9, (3, 3, 3)),
+    ):
         tile = contract.Tile(3, 2, 2, "all", draw(1), False)
         tile.columns = columns
         parts = [(draw(3, 2, size), draw(2, 2, size)) for size in sizes]
@@ -983,6 +996,25 @@ def test_functions_that_pytorch_differentiates_output_by_output_take_another_for
         close(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("shape", "made"), [((5,), False), ((5,), True), ((4, 5), False)])
+def test_layers_are_normalised_in_another_form_where_it_is_as_precise(dtype, shape, made):
+    """Along the last axis, in single and double precision, by constants: weights that are made have slopes as well."""
+    x, weight, bias = (draw(*size).to(dtype).requires_grad_() for size in ((3, 4, 5), shape, shape))
+    names = {id(weight): "weight", id(bias): "bias"}
+    weight = weight * 2 if made else weight
+    other = len(shape) == 1 and dtype in (torch.float64, torch.float32) and not made
+    with taps.Taps(names, 3, False):
+        out = nn.functional.layer_norm(x, shape, weight, bias, 0.1)
+    assert (out.grad_fn.name() == "StandardisedBackward") is other
+    wanted = nn.functional.layer_norm(x, shape, weight, bias, 0.1)
+    d = draw(3, 4, 5).to(dtype)
+    (found,), (truth,) = (torch.autograd.grad(y, x, d, retain_graph=True) for y in (out, wanted))
+    bar = 1e-6 if dtype == torch.float32 else 1e-12
+    torch.testing.assert_close(out, wanted, rtol=bar, atol=bar)
+    torch.testing.assert_close(found, truth, rtol=bar, atol=bar)
+
+
 def test_what_need_not_work_in_place_does_not():
     for function in (nn.functional.relu, nn.functional.leaky_relu, nn.functional.elu):
         x = draw(2, 5)
@@ -1049,8 +1081,10 @@ def test_a_frozen_normalisation_is_no_place():
     assert len(noted.found) == 1
 
 
-def test_the_last_pass_backwards_gives_up_every_place():
-    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), torch.ones(5, 3)
+@pytest.mark.parametrize("outputs", [1, 2, 16, 17, 18])
+def test_the_last_pass_backwards_gives_up_every_place(outputs):
+    """One of all outputs, of some, or of a single one."""
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, outputs)), torch.ones(5, 3)
     jacobian = Jacobian(model)
     run, out = jacobian._forward((x,))
     kept = run.found

@@ -18,6 +18,7 @@ from lineament import recording as rec  # noqa: E402
 from lineament.recording import Recording, store  # noqa: E402
 from lineament.theory.twin import two_layer  # noqa: E402
 from lineament.torch import Recorder, expand  # noqa: E402
+from lineament.torch.recorder import _labels  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -342,6 +343,27 @@ def test_bad_arguments_are_refused(arguments, message):
         Recorder(**{"probe_inputs": torch.zeros(4, 3), **arguments})
 
 
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ([0, 1, 1, 0], "i"), (np.array([0, 1, 1, 0], np.uint8), "u"), (torch.tensor([0, 1, 1, 0]), "i"),
+        (np.array([False, True, True, False]), "b"), (torch.tensor([False, True, True, False]), "b"),
+        (torch.tensor([0.0, 1.0, 1.0, 0.0]).bfloat16().requires_grad_(), "f"), ([0.0, 1, 1, 0], "f"),
+    ],
+)  # fmt: skip
+def test_labels_may_have_any_form_of_numbers(given, kind):
+    found = _labels(given, 4)
+    assert found.dtype.kind == kind
+    np.testing.assert_array_equal(found, [0, 1, 1, 0])
+    assert _labels(None, 4) is None
+
+
+@pytest.mark.parametrize("bad", [["a", "b", "c", "d"], [[0], [1, 2], [1], [0]], np.ma.array([0, 1, 1, 0], mask=True)])
+def test_labels_that_are_no_numbers_are_refused(bad):
+    with pytest.raises(ValueError, match="probe_labels must be"):
+        Recorder(torch.zeros(4, 3), bad)
+
+
 def test_bad_calls_are_refused():
     x = torch.randn(4, 3)
     recorder = Recorder(x, torch.tensor([0, 1, 2, 5]))
@@ -568,6 +590,51 @@ def test_a_lightning_callback_serves_a_second_fit_and_keeps_gradients_that_valid
         callback.on_train_epoch_end(trainer, model)
     np.testing.assert_array_equal(recorder.recording.steps, [0, 3, 6])
     np.testing.assert_allclose(recorder.recording.gradient_norm[1:], norms, rtol=1e-5)
+
+
+@pytest.fixture
+def lightning(monkeypatch):
+    """A stand-in with what the callback is made of."""
+    home = types.ModuleType("lightning.pytorch")
+    home.Callback = type("Callback", (), {})
+    monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", home)
+
+
+@pytest.mark.parametrize("every", ["epoch", "step"])
+def test_gradients_are_taken_of_batches_that_are_recorded_alone(lightning, every):
+    """Where a trainer does not say which batch is the last, of all."""
+    model, (x, _) = net(), data()
+    for told in ({"is_last_batch": True}, {"is_last_batch": False}, {}):
+        callback = Recorder(x).lightning_callback(every)
+        callback.on_before_optimizer_step(types.SimpleNamespace(**told), model, None)
+        assert (callback.gradients is not None) is (every == "step" or told.get("is_last_batch", True))
+
+
+def test_what_was_recorded_is_written_when_a_fit_ends(lightning, tmp_path):
+    model, (x, _) = net(), data()
+    callback = Recorder(x, path=tmp_path, interval=100).lightning_callback()
+    trainer = types.SimpleNamespace(global_step=0, is_global_zero=True)
+    callback.on_train_start(trainer, model)
+    trainer.global_step = 2
+    callback.on_train_epoch_end(trainer, model)
+    callback.on_train_end(trainer, model)
+    np.testing.assert_array_equal(Recording.load(tmp_path).steps, [0, 2])
+
+
+def test_steps_of_several_fits_follow_each_other_whether_they_count_anew_or_go_on(lightning):
+    model, (x, _) = net(), data()
+    recorder = Recorder(x)
+    callback = recorder.lightning_callback("step")
+    for begin, end in ((0, 3), (0, 3), (3, 5), (0, 2), (7, 8)):
+        trainer = types.SimpleNamespace(global_step=begin, is_global_zero=True)
+        callback.on_train_start(trainer, model)
+        for trainer.global_step in range(begin + 1, end + 1):
+            callback.on_train_batch_end(trainer, model, torch.tensor(1.0), None, 0)
+            callback.on_train_batch_end(trainer, model, torch.tensor(1.0), None, 1)  # it only gathers gradients
+        callback.on_train_epoch_end(trainer, model)
+    # The third goes on where the second ended; the last begins further on, and records where.
+    np.testing.assert_array_equal(recorder.recording.steps, [*range(11), 15, 16])
 
 
 def test_a_full_disk_at_the_start_and_a_missing_file_do_no_harm(tmp_path, monkeypatch):

@@ -97,6 +97,18 @@ def test_computed_weights_are_read_and_other_weights_are_listed():
     assert len(text.splitlines()) == 4
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("place", [(0, 0), (1, 2)])
+def test_one_number_that_is_not_finite_is_enough(value, place):
+    """Nothing is read off such a weight, and nothing is put in its place."""
+    model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2))
+    with torch.no_grad():
+        model[0].weight[place] = value
+    for table in (spectra(model), expand(model, 2).report, truncate(model, ranks=1).report.layers):
+        assert [row.done for row in table] == [False, True]
+        assert table["0"].note == "its weight is not finite"
+
+
 def test_no_layers():
     assert str(spectra(nn.ReLU())) == "no layers"
     with pytest.raises(ValueError, match=r"model must be a torch\.nn\.Module; got str"):

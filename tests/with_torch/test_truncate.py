@@ -1,6 +1,7 @@
 """Truncation: the best map of each rank, what it keeps and costs, within a budget, and measured on data."""
 
 import re
+import sys
 import types
 from itertools import product
 
@@ -235,6 +236,22 @@ def test_ranks_for_a_target_error(calibrated):
     else:
         assert report.bound <= 0.1
         assert report.estimated_error is None
+
+
+@pytest.mark.parametrize("error", [1e-3, 0.02, 0.4])
+@pytest.mark.parametrize("factor", [0.05, 0.5, 1.0, 3.0, 20.0])
+def test_a_target_error_is_used_up_to_three_per_cent(monkeypatch, error, factor):
+    """Here the model changes by so many times the allowance that the layers are given."""
+    module = sys.modules["lineament.torch.truncate"]
+    given = []
+    monkeypatch.setattr(module, "ranks_to", lambda choices, allowed: given.append(allowed) or {"": allowed})
+    monkeypatch.setattr(module, "measure", lambda *others: types.SimpleNamespace(error=factor * given[-1]))
+    found = module._within_error(error, nn.Linear(2, 2), {}, [], None, [])[""]
+    best = min(error / factor, 1.0)  # more than all is not lost
+    assert best / 1.03 <= found <= best
+    assert all(error / 32 <= allowed <= min(1, 32 * error) for allowed in given)
+    monkeypatch.setattr(module, "measure", lambda *others: types.SimpleNamespace(error=1.0))
+    assert module._within_error(error, nn.Linear(2, 2), {}, [], None, []) == {}
 
 
 class Reader(nn.Module):

@@ -30,13 +30,15 @@ _HALVED = 64  # rows from which a symmetric product takes less time than a whole
 def by_pairs(derivative: Outer, outputs: Outputs, others: int) -> bool:
     """Whether pairs of positions cost less than the sum over positions written out, against `others` examples."""
     _, c, g, t, o = derivative.d.shape
+    if g > 1:
+        return False
     i = derivative.fan_in
     pairs = {
         "all": t * t * i + c * t * o * (t + c),
         "diagonal": t * t * (i + c * (o + _ENTRY)),
         "mean": t * t * (i + c * o + _ENTRY),
     }[outputs]
-    return g == 1 and _SMALL * pairs <= o * i * ((c * c if outputs == "all" else c) + c * t / max(1, others))
+    return _SMALL * pairs <= o * i * ((c * c if outputs == "all" else c) + c * t / max(1, others))
 
 
 class Tile:
@@ -164,7 +166,9 @@ class Tile:
         y, _, s, _ = other.shape
         whole = self.outputs == "all" and t * s > 1  # of one position the products are as few as the sums
         each = t * y * (c * o + s if whole else s * {"all": c * c + 1, "diagonal": c + 1, "mean": 2}[self.outputs])
-        room = min(memory / 3, _CACHED) if d.device.type == "cpu" else memory / 3
+        room = memory / 3
+        if d.device.type == "cpu":
+            room = min(room, _CACHED)
         step = max(1, min(len(d), int(room / (each * d.element_size()))))
         for k in range(0, len(d), step):
             x, y = slice(k, k + step), slice(k if self.same else 0, None)

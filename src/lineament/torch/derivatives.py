@@ -212,11 +212,11 @@ def by_convolution(
         x = padded(x)
         if axes == 1:
             columns = unfold(x[:, :, None], (1, *kernel), dilation=(1, *spread), stride=(1, *steps))
-        elif axes == 2 and (spread != (1, 1) or (x.shape[3] - kernel[1]) // steps[1] + 1 < _LONG):
+        elif axes == 2 and _unfolded(x.shape[3], kernel[1], steps[1], spread):
             columns = unfold(x, tuple(kernel), dilation=spread, stride=steps)
         else:
             seen = patches(x.contiguous())
-            columns = seen.movedim(tuple(range(2, 2 + axes)), tuple(range(-axes, 0))).flatten(-axes).flatten(1, -2)
+            columns = seen.movedim(tuple(range(2, 2 + axes)), tuple(range(-axes, 0))).flatten(-axes)
         return columns.reshape(len(x), groups, -1, columns.shape[-1]).transpose(-1, -2)
 
     fan_in = x.shape[1] // groups * prod(kernel)
@@ -242,6 +242,11 @@ def by_convolution(
         return parts | ({bias: _summed(d.flatten(3), 3)} if bias else {})
 
     return found
+
+
+def _unfolded(size: int, kernel: int, step: int, spread: tuple[int, ...]) -> bool:
+    """Whether patches of a picture with rows of some size are copied sooner by PyTorch than row by row."""
+    return spread != (1, 1) or (size - kernel) // step + 1 < _LONG
 
 
 def by_lookup(index: Tensor, rows: int, skipped: int | None, weight: str) -> Found:

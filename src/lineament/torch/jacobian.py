@@ -182,9 +182,7 @@ class Jacobian:
         self._refuse_dependent(first, whole, among)
         if len(among) == len(whole):  # these two saw nobody else
             self._refuse_dependent(first, whole, self._in_other_company(first))
-        v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
-        truth = torch.autograd.grad((out * v).sum(), list(self.held.values()), allow_unused=True)
-        v = v.to(self.dtype)
+        v, truth = self._combined(out)
         mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
         pairs, names, wrong = [], [], []
         for (name, parameter), given in zip(self.held.items(), truth, strict=True):
@@ -212,6 +210,11 @@ class Jacobian:
             if name not in found or not more <= 100 * eps * float(found[name].first(k).scale(v))
         ]
         return self._not_of_company(wrong, first, whole)
+
+    def _combined(self, out: Tensor) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+        """A random combination of outputs, and its gradients by all parameters, as autograd finds them."""
+        v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
+        return v.to(self.dtype), torch.autograd.grad((out * v).sum(), list(self.held.values()), allow_unused=True)
 
     def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a few examples, with a bound on each."""
@@ -259,7 +262,9 @@ class Jacobian:
         wrong = {name: parameter for name, parameter in self.held.items() if name in self.unknown}
         if not self.one_by_one:
             try:
-                return self._vmapped(inputs, wrong)
+                found = self._vmapped(inputs, wrong)
+                self._refuse_unreached(inputs, found)
+                return found
             except Exception as error:  # whatever the model does that torch.func cannot
                 self.one_by_one = True
                 named = ", ".join(f"{name} ({self.kinds[name]})" for name in wrong)
@@ -289,6 +294,21 @@ class Jacobian:
             warnings.simplefilter("ignore")  # a function that is not batched runs one by one
             found = vmap(jacrev(single), (None, *(0 for _ in inputs)))(moving, *inputs)
         return {name: Dense(J.flatten(2)) for name, J in found.items()}
+
+    def _refuse_unreached(self, inputs: Inputs, found: dict[str, Derivative]) -> None:
+        """Refuse what disagrees with autograd: `torch.func` moves what modules hold, not what lists of the model do."""
+        out = self.output(tuple(part[:CHECKED] for part in inputs))
+        v, truth = self._combined(out)
+        gradients = {
+            name: _written(parameter, given).flatten().to(self.dtype)
+            for (name, parameter), given in zip(self.held.items(), truth, strict=True)
+        }
+        mixed = _mixed({name: part.first(len(out)) for name, part in found.items()}, v)
+        # Its square is what rounding leaves of a kernel. A derivative of one parameter may vanish but for rounding.
+        bar = self.eps**0.5 * torch.cat(list(gradients.values())).norm()
+        for name, ours in mixed.items():
+            if not (ours - gradients[name]).norm() <= bar:
+                raise ValueError(f"it does not reach {name}")
 
     def _example_by_example(self, inputs: Inputs, parameters: dict[str, nn.Parameter]) -> dict[str, Derivative]:
         rows: dict[str, list[Tensor]] = {name: [] for name in parameters}

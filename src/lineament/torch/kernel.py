@@ -38,7 +38,8 @@ def ntk(
     expanded, its derivatives are kept in the form which that gives them, and contracted by the cheapest route; the
     Jacobian of the model is never formed. What is found so is checked against autograd when a model is first seen, and
     again when it runs other functions or takes inputs of other shapes. Other parameters, and those that the check does
-    not confirm, are differentiated by `torch.func`; one example at a time if that fails, and a warning names them.
+    not confirm, are differentiated by `torch.func`; one example at a time if that fails, or does not agree with autograd
+    either, and a warning names them.
 
     Args:
         model: A module whose output has one row per example, in evaluation mode where that matters. It is not changed.

@@ -208,7 +208,7 @@ class Recorder(Keeper):
 
 
 def _labels(given: Tensor | np.ndarray | None, examples: int) -> np.ndarray | None:
-    labels = given if given is None or not isinstance(given, Tensor) else as_array(given)
+    labels = as_array(given) if isinstance(given, Tensor) else given
     if labels is not None and getattr(labels, "dtype", None) != np.bool_:
         labels = arguments.numeric("probe_labels", labels)
     if labels is not None and (labels.ndim < 1 or len(labels) != examples):

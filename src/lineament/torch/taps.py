@@ -374,16 +374,17 @@ def _attention(taps: Taps, func: Any, query: Tensor, key: Tensor, *rest: Any, **
 def _recurrent(step: Step) -> Callable[..., Any]:
     """All steps of a recurrent network, of `torch.lstm` and its like."""
 
-    def rule(taps: Taps, func: Any, input: Any, hx: Any, *args: Any, **kwargs: Any) -> Any:
-        # A packed batch, projections of the hidden state and random dropout are left to PyTorch.
-        if kwargs or len(args) != 7 or not isinstance(args[0], (list, tuple)):
-            return func(input, hx, *args, **kwargs)
-        weights, biased, layers, dropout, training, both, batch_first = args
+    def rule(taps: Taps, func: Any, *args: Any, **kwargs: Any) -> Any:
+        # What is given by name, a packed batch, whose weights stand one place further, projections of the hidden state
+        # and random dropout are left to PyTorch.
+        if len(args) != 9:
+            return func(*args, **kwargs)
+        input, hx, weights, biased, layers, dropout, training, both, batch_first = args
         x = input if batch_first else input.transpose(0, 1)
         directions = 2 if both else 1
         whole = len(weights) == layers * directions * (4 if biased else 2)
         if not whole or (training and dropout) or len(x) != taps.n or not any(map(taps.name, weights)):
-            return func(input, hx, *args)
+            return func(*args)
         states = hx if isinstance(hx, tuple) else (hx,)
         out, ends = recurrent.run(step, taps.note_layers, x, states, list(weights), biased, directions)
         return (out if batch_first else out.transpose(0, 1), *ends)
