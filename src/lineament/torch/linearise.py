@@ -15,6 +15,7 @@ from .batches import outputs as tensor_in
 from .kernel import ntk
 from .layers import copied
 from .precision import differentiable, push_forward
+from .reached import refuse_unreached
 
 BLOCK = 512
 """Examples that go through the module at a time."""
@@ -93,6 +94,7 @@ class Tangents(AbstractTangents):
 
     def __init__(self, module: nn.Module, memory: float) -> None:
         self.module, self.memory = copied(module), memory
+        self.reached = False  # whether a call was seen to use none but the parameters that it is given
         for part in self.module.modules():  # hooks on gradients are for training, and may change what they see
             part._backward_hooks.clear()
             part._backward_pre_hooks.clear()
@@ -110,6 +112,10 @@ class Tangents(AbstractTangents):
     def outputs(self, X: Tensor, change: Change | None = None) -> Array:
         """Outputs at the start, or after a change of the parameters."""
         parameters = self._at(change)
+        if not self.reached:
+            with torch.no_grad():
+                refuse_unreached("module", self.module, lambda: self._value(parameters, X[:1]), parameters)
+            self.reached = True
         with torch.no_grad():
             return _numpy(torch.cat([self._value(parameters, part) for part in X.split(BLOCK)]))
 

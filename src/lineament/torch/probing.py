@@ -16,6 +16,7 @@ from lineament.core import arguments
 
 from . import batches
 from .precision import differentiable, push_forward
+from .reached import refuse_unreached
 
 Inputs = tuple[Tensor, ...]
 Forward = Callable[..., Any]
@@ -173,6 +174,7 @@ class Linearisation:
 
     def __init__(self, parameters: dict[str, Tensor], buffers: dict[str, Tensor], forward: Forward):
         self.parameters, self.buffers, self.forward = parameters, buffers, forward
+        self.reached = False  # whether a call was seen to use none but the parameters that it is given
 
     @classmethod
     def at(cls, model: nn.Module, forward: Forward) -> "Linearisation":
@@ -198,6 +200,10 @@ class Linearisation:
 
         found = []
         for some in pieces(inputs, batch):
+            if not self.reached:
+                with torch.no_grad(), differentiable(model):
+                    refuse_unreached("model", model, partial(called, some, start), start)
+                self.reached = True
             try:
                 with differentiable(model), sdpa_kernel(SDPBackend.MATH):  # other attention has no such derivative
                     value, change = push_forward(partial(called, some), start, ahead)
