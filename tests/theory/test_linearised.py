@@ -200,6 +200,29 @@ def test_a_krylov_space_that_closes_early_is_exact(monkeypatch):
     np.testing.assert_allclose(found.other, whole.other, atol=1e-10)
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("modes", [1, 2, 5])
+def test_outputs_whose_krylov_spaces_close_at_different_products(scale, modes, monkeypatch):
+    """One residual lies along a few eigenvectors, one along many, and one is zero: each has what it has alone."""
+    rng = np.random.default_rng(modes)
+    Q = np.linalg.qr(rng.normal(size=(80, 80)))[0]
+    values = scale * np.geomspace(1, 1e-3, 80)
+    K = (Q * values) @ Q.T
+    few = Q[:, :modes] @ np.arange(1.0, 1 + modes)
+    Y = np.stack([few, rng.normal(size=80), np.zeros(80)], axis=1) / scale**2
+    filtered = lambda h: spectral_filters.flow(np.array([200.0 / scale]), h, 1)  # noqa: E731
+    monkeypatch.setattr(kernel_modes, "WHOLE", 0)
+    monkeypatch.setattr(kernel_modes, "LARGEST_SHARE", 1)
+    found = kernel_modes.modes(K, Y, filtered)
+    assert found.basis.ndim == 3
+    assert found.basis.shape[1] < 80
+    exact = (Q * filtered(values)) @ Q.T @ Y
+    np.testing.assert_allclose(
+        found.combine(found.basis, filtered(found.values))[0], exact, atol=1e-9 * np.abs(exact).max()
+    )
+    np.testing.assert_array_equal(found.combine(found.basis, filtered(found.values))[0][:, 2], 0)
+
+
 def test_the_largest_step_parts_settling_from_growing():
     J, _, y = network(9, k=1)
     K = np.einsum("iap,jap->ij", J, J)
@@ -211,8 +234,25 @@ def test_the_largest_step_parts_settling_from_growing():
         )
         assert below[1] <= 1.01 * below[0]
         assert above[1] > 1e3 * above[0]
-        with pytest.raises(ValueError, match="step_size must be below"):
-            linearised.descend(np.inf, K, y, 1.02 * most, momentum, ridge=0.3)
+        for step_size in (most, 1.02 * most):
+            with pytest.raises(ValueError, match="step_size must be below"):
+                linearised.descend(np.inf, K, y, step_size, momentum, ridge=0.3)
+
+
+@pytest.mark.parametrize("n", [8, 40, 100])
+def test_a_krylov_space_that_does_not_suffice_is_given_up_for_eigenvectors(n, monkeypatch):
+    rng = np.random.default_rng(n)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values, Y = np.geomspace(1, 1e-6, n), rng.normal(size=(n, 2))
+    K = (Q * values) @ Q.T
+    monkeypatch.setattr(kernel_modes, "WHOLE", 0)
+    filtered = lambda h: spectral_filters.flow(np.array([1e5]), h, 1)  # noqa: E731
+    found = kernel_modes.modes(K, Y, filtered)
+    assert found.basis.shape == (n, n)
+    exact = (Q * filtered(values)) @ Q.T @ Y
+    np.testing.assert_allclose(
+        found.combine(found.basis, filtered(found.values))[0], exact, atol=1e-6 * np.abs(exact).max()
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
