@@ -270,6 +270,8 @@ def test_without_a_margin_no_rate_is_promised(step_size):
     report = c.certify([np.eye(2), np.eye(2)], 10 * np.eye(2), step_size=step_size)
     assert report.margin < 0
     assert report.rate == 0.0
+    if step_size is not None:  # nothing unbalanced and no step is admitted
+        assert [assumption.bound for assumption in report.assumptions[2:]] == [0.0, 0.0]
     assert np.all(report.envelope([0.0, 1.0]) == np.inf)
 
 
@@ -281,3 +283,28 @@ def test_the_rate_of_square_maps_is_that_of_the_least_eigenvalue_of_the_precondi
     assert c.guaranteed_rate(depth, delta, alpha, square=True) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)
     slowest = eigensystem(delta * np.eye(3, 4), depth).values.min()
     assert c.guaranteed_rate(depth, delta, alpha) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_the_envelope_of_a_flow_comes_down_to_what_is_guaranteed_when_it_is(depth):
+    target = np.diag([1.0, 0.5])
+    report = c.certify(balanced(0.9 * target, (2,) * (depth + 1)), target)
+    for share in (1.0, 0.5, 1e-3, 1e-12):
+        assert report.envelope(report.guarantee(share * report.excess)) == pytest.approx(
+            share * report.excess, rel=1e-11, abs=0
+        )
+    assert report.envelope(np.inf) == 0
+
+
+def test_a_flow_counts_as_balanced_relative_to_its_largest_layer():
+    layers = [np.full((1, 2), 3.0), np.full((1, 1), 0.1), np.full((2, 1), 2.0)]
+    found = c.certify(layers, np.ones((2, 2)), tolerance=1e-3).assumptions[2]
+    assert found.bound == pytest.approx(18e-3, rel=1e-12, abs=0)
+    assert found.value == pytest.approx(unbalancedness(layers), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("step_size", [None, 0.1])
+def test_a_margin_of_nothing_is_none(step_size):
+    report = c.certify([np.zeros((1, 1)), np.ones((1, 1))], np.ones((1, 1)), step_size=step_size)
+    assert (report.margin, report.rate) == (0.0, 0.0)
+    assert not report.holds

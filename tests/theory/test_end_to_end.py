@@ -350,3 +350,5 @@ def test_a_large_map_of_low_rank_fits_through_a_narrow_layer():
 def test_an_impossible_rank_is_refused(rank):
     with pytest.raises(ValueError, match="rank must be a whole number of at least 0 and at most 2"):
         field(np.eye(2), np.eye(2), 2, rank=rank)
+    with pytest.raises(ValueError, match="rank must be a whole number of at least 0 and at most 2"):
+        field(np.ones((2, 3)), np.ones((2, 3)), 2, rank=3)

@@ -143,3 +143,13 @@ def test_measurements_that_contradict_each_other_are_refused_at_every_scale(scal
     assert found.norm == pytest.approx(scale, rel=1e-5, abs=0)
     with pytest.raises(ValueError, match="y must be measurements of some matrix"):
         least_nuclear_sensing(A, scale * np.array([1.0, 1 + 2.01e-9, 0.0]))
+
+
+@pytest.mark.parametrize("scale", [-1e-6, -1.0, 1e6])
+def test_the_solution_follows_the_sign_and_the_scale_of_the_values(scale):
+    A = np.random.default_rng(3).normal(size=(3, 2, 3))
+    y = np.array([0.2, 1.0, 0.6])
+    plain, scaled = least_nuclear_sensing(A, y), least_nuclear_sensing(A, scale * y)
+    assert scaled.norm == pytest.approx(abs(scale) * plain.norm, rel=2e-5, abs=0)
+    assert scaled.bound == pytest.approx(abs(scale) * plain.bound, rel=2e-5, abs=0)
+    np.testing.assert_allclose(scaled.matrix / scale, plain.matrix, atol=1e-2)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from lineament.theory import phase_descent
 from lineament.theory.phase_descent import (
     advance,
     log_threshold_descent,
@@ -239,3 +240,15 @@ def test_a_million_steps_are_counted_and_no_more(scale):
         timetable_descent([scale], 0.1 * scale, 2.0, step, 0.2, 0.9)
     with pytest.raises(ValueError, match="step_size must be so large"):  # beside a mode that is there from the start
         timetable_descent([scale, 0.105 * scale], 0.1 * scale, 2.0, step, 0.2, 0.9)
+
+
+@pytest.mark.parametrize("depth", [2.0, 2.5, 4.0, np.inf])
+@pytest.mark.parametrize("C", [1e-3, 0.3, 0.9, 1.0])
+def test_a_step_back_is_undone_by_a_step_however_near_the_target(depth, C):
+    """To full relative precision of what is left, −log(σ/σ*), as far as the step's own slope does not blur it."""
+    given = -np.array([1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 5.0, 30.0, 200.0])
+    settings = np.full(given.size, C), np.full(given.size, depth)
+    back = phase_descent._backward(given, *settings)
+    assert np.all((given - C <= back) & (back < given) | (np.abs(back - given) <= 1e-15 * np.abs(given)))
+    forth = back + phase_descent._gain(back, *settings)
+    np.testing.assert_allclose(forth, given, rtol=1e-13, atol=1e-15 * np.abs(back).max() if C == 1 else 0)

@@ -106,3 +106,10 @@ def test_modes_that_the_integrator_gives_up_are_an_error(monkeypatch):
     monkeypatch.setattr(quadratic, "solve_ivp", lambda *given, **named: failed)
     with pytest.raises(RuntimeError, match="could not be solved: no step is small enough"):
         trajectory([0.0, 1.0], [1.0], 0.1)
+
+
+def test_how_long_modes_can_be_followed_falls_with_all_that_moves_them():
+    with pytest.raises(ValueError, match=r"times must be at most 117647 for"):  # 1e6 / (3 + 2 + 3 + 0.5)
+        trajectory([0.0, 1e9], [2.0, 1.0], [0.5, 1.5], bias=1.0, bias_target=-2.0, bias_rate=0.5)
+    with pytest.raises(ValueError, match=r"times must be at most 250000 for"):  # without a bias 1e6 / (3 + 1)
+        trajectory([0.0, 1e9], [2.0, 1.0], 0.5, bias_target=-2.0, bias_rate=0.5)
