@@ -196,8 +196,9 @@ def test_remark_2_along_descent(shape, n, unbalanced):
 
 def test_printed_constants():
     target, n, delta = np.diag([3.0, 4.0]), 3, 0.5  # ‖Λ‖ = 5
-    assert c.guaranteed_step(target, n, delta) == pytest.approx(delta ** (10 / 3) / (6144 * 27 * 5 ** (14 / 3)))
-    assert c.admissible_unbalancedness(target, n, delta) == pytest.approx(delta**2 / (256 * 27 * 5 ** (4 / 3)))
+    step, admitted = delta ** (10 / 3) / (6144 * 27 * 5 ** (14 / 3)), delta**2 / (256 * 27 * 5 ** (4 / 3))
+    assert c.guaranteed_step(target, n, delta) == pytest.approx(step, rel=1e-12, abs=0)
+    assert c.admissible_unbalancedness(target, n, delta) == pytest.approx(admitted, rel=1e-12, abs=0)
     assert c.guaranteed_time(0.1, 1.0, n, delta, 2.0) == pytest.approx(np.log(10) / (4 * delta ** (4 / 3)))
     expected = np.log(10) / (1e-3 * delta ** (4 / 3))
     assert c.guaranteed_iterations(0.1, 1.0, 1e-3, n, delta) == np.ceil(expected)
@@ -211,12 +212,12 @@ def test_guarantees_scale_as_the_network_does(n, exponent, seed):
     s = 10**exponent
     target, W = admissible(np.random.default_rng(seed), (2, 3), 0.3)
     one, many = c.deficiency_margin(W, target), c.deficiency_margin(s * W, s * target)
-    assert many == pytest.approx(s * one)
+    assert many == pytest.approx(s * one, rel=1e-9, abs=0)
     step, unit = c.guaranteed_step(s * target, n, many), c.guaranteed_step(target, n, one)
-    assert step == pytest.approx(s ** (2 / n - 2) * unit)
+    assert step == pytest.approx(s ** (2 / n - 2) * unit, rel=1e-8, abs=0)
     ratio = c.admissible_unbalancedness(s * target, n, many) / c.admissible_unbalancedness(target, n, one)
-    assert ratio == pytest.approx(s ** (2 / n))
-    assert step * c.guaranteed_rate(n, many) == pytest.approx(unit * c.guaranteed_rate(n, one))
+    assert ratio == pytest.approx(s ** (2 / n), rel=1e-8, abs=0)
+    assert step * c.guaranteed_rate(n, many) == pytest.approx(unit * c.guaranteed_rate(n, one), rel=1e-8, abs=0)
 
 
 @pytest.mark.parametrize("step_size", [None, 1e-7])

@@ -405,3 +405,13 @@ def test_kernels_of_two_sets_are_each_others_transposes(activation, n, m):
         for one, other, both in zip(kernel(x, y), kernel(y, x), whole, strict=True):
             np.testing.assert_allclose(one, other.T, rtol=0, atol=1e-12)
             np.testing.assert_allclose(one, both[:n, n:], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["erf", "relu", "tanh"])
+def test_expectations_broadcast_whichever_argument_is_a_number(activation):
+    whole = dual(activation, np.full(3, 1.5), np.full(3, 1.5), np.full(3, 0.4))
+    for p, q, c in ((np.full(3, 1.5), 1.5, 0.4), (1.5, np.full((1, 3), 1.5), 0.4), (1.5, 1.5, np.full((2, 3), 0.4))):
+        found = dual(activation, p, q, c)
+        for one, part in zip(found, whole, strict=True):
+            assert one.shape == np.broadcast_shapes(np.shape(p), np.shape(q), np.shape(c))
+            np.testing.assert_allclose(one, np.broadcast_to(part, one.shape), rtol=1e-13)

@@ -252,3 +252,10 @@ def test_a_step_back_is_undone_by_a_step_however_near_the_target(depth, C):
     assert np.all((given - C <= back) & (back < given) | (np.abs(back - given) <= 1e-15 * np.abs(given)))
     forth = back + phase_descent._gain(back, *settings)
     np.testing.assert_allclose(forth, given, rtol=1e-13, atol=1e-15 * np.abs(back).max() if C == 1 else 0)
+
+
+@pytest.mark.parametrize(("s", "depth"), [(1e-12, np.inf), (1e-20, 3.0), (1e-9, 8.0)])
+def test_deep_modes_that_begin_far_below_their_level_take_too_many_steps(s, depth):
+    """The time grows as s^{2/N − 1}, whatever the step."""
+    with pytest.raises(ValueError, match="step_size must be so large"):
+        threshold_descent(2.0, s, 0.9, 1.0, depth=depth)

@@ -380,3 +380,12 @@ def test_the_derivative_of_a_callable_stays_on_its_side_of_a_kink_wherever_it_is
         z = kink + distance * np.array([-1.0, 1.0])
         exact = np.sign(z - kink) * (2 + np.sin(z)) + np.abs(z - kink) * np.cos(z)
         np.testing.assert_allclose(phi.derivative(z), exact, rtol=0, atol=3e-15 / distance + 1e-10)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "elu", "tanh"])
+def test_the_kernel_of_the_twin_is_linear_in_the_weights_of_both_layers(activation):
+    x = np.random.default_rng(8).normal(size=(5, 3))
+    alone = [twin.feature_map(activation, spread=0.7, first=first, second=1 - first).kernel(x) for first in (1.0, 0.0)]
+    for first, second in ((0.25, 1.0), (1.0, 0.25), (3.0, 4.0), (0.0, 1e-3)):
+        both = twin.feature_map(activation, spread=0.7, first=first, second=second).kernel(x)
+        np.testing.assert_allclose(both, first * alone[0] + second * alone[1], rtol=1e-12, atol=1e-14)
