@@ -130,3 +130,23 @@ def test_weights_of_very_different_sizes_count_by_the_largest(large, small):
     """The sum of the five large ones would overflow."""
     weights = jnp.array([large, large, large, large, large, small])
     np.testing.assert_allclose(neurons.spread(jnp.eye(6), weights), [0.2, 0.2, 0.2, 0.2, 0.2, 0], atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("share", [0.2, 0.26, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_neurons_and_weights_up_to_the_largest_float(dtype, share, compiled):
+    """The reciprocal of what is beyond a quarter of it is no normal float."""
+    W = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 0.5]], dtype)
+    c, most = np.array([1.0, 0.5, 0.25], dtype), dtype(share) * np.finfo(dtype).max
+    spread = jax.jit(neurons.spread) if compiled else neurons.spread
+    plain = neurons.spread(jnp.asarray(W), jnp.asarray(c))
+    tolerance = 8 * np.finfo(dtype).eps
+    for found in (
+        spread(jnp.asarray(W), jnp.asarray(most * c)),
+        spread(jnp.asarray(most * W), jnp.asarray(c)),
+        spread(jnp.asarray(most * W), jnp.asarray(most * c)),
+    ):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, plain, atol=tolerance)
+    np.testing.assert_allclose(spread(jnp.asarray(most * W[1:2]), jnp.asarray(most * c[:1])), [1.0], atol=tolerance)

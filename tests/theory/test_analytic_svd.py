@@ -189,3 +189,16 @@ def test_a_line_through_the_zero_map_keeps_its_vectors(shape):
     np.testing.assert_allclose(s[0], -s[3] * 2, atol=1e-14)
     np.testing.assert_allclose(U, U[:1].repeat(5, axis=0), atol=1e-13)
     np.testing.assert_allclose(V, V[:1].repeat(5, axis=0), atol=1e-13)
+
+
+@pytest.mark.parametrize("values", [CROSSING, OPPOSED])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_three_samples_of_which_one_lies_on_a_crossing(values, place):
+    """The two others suffice to choose its basis: the error is of second order or better, wherever it stands."""
+    found, sizes = [], [0.1, 0.05, 0.025]
+    for h in sizes:
+        t = 0.5 + h * (np.array([0.0, 1.0, 2.5]) - [0.0, 1.0, 2.5][place])
+        truth = curve(t, 3, 3, values)
+        found.append(errors(track(compose(*truth), t), truth)[0])
+    assert found[-1] < 0.02
+    assert np.polyfit(np.log(sizes), np.log(found), 1)[0] > 1.8

@@ -190,3 +190,22 @@ def test_references_and_bars_by_hand(n, d, scale, mean, seed):
     assert line(report, "TrΣ").value == pytest.approx(trace / d)
     assert line(report, "‖Σ‖").value == pytest.approx(np.linalg.norm(S, 2) * d / trace)
     assert line(report, "max |‖x‖").value == pytest.approx(np.max(np.abs(np.sum(x**2, axis=1) / d - 1)))
+
+
+def test_drawn_pairs_are_all_pairs_alike():
+    """Nine of ten pairs of five examples, drawn 400 times: each pair has its share, within six deviations."""
+    x = np.array([[2.0], [3.0], [5.0], [7.0], [11.0]])  # whose products differ
+    first, second = np.triu_indices(5, 1)
+    exact = np.einsum("pi,pi->p", x[first], x[second])
+    drawn = np.concatenate([assumptions._overlaps(x, 9, seed) for seed in range(400)])
+    counts = np.array([np.sum(drawn == value) for value in exact])
+    assert counts.sum() == drawn.size == 3600
+    assert np.all(np.abs(counts - 360) < 6 * np.sqrt(360 * 0.9))
+
+
+def test_all_pairs_are_taken_as_long_as_no_more_than_asked_for():
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    first, second = np.triu_indices(5, 1)
+    exact = np.einsum("pi,pi->p", x[first], x[second])
+    np.testing.assert_allclose(assumptions._overlaps(x, 10, 0), exact, rtol=1e-14)
+    assert assumptions._overlaps(x, 9, 0).size == 9

@@ -196,8 +196,9 @@ def test_remark_2_along_descent(shape, n, unbalanced):
 
 def test_printed_constants():
     target, n, delta = np.diag([3.0, 4.0]), 3, 0.5  # ‖Λ‖ = 5
-    assert c.guaranteed_step(target, n, delta) == pytest.approx(delta ** (10 / 3) / (6144 * 27 * 5 ** (14 / 3)))
-    assert c.admissible_unbalancedness(target, n, delta) == pytest.approx(delta**2 / (256 * 27 * 5 ** (4 / 3)))
+    step, admitted = delta ** (10 / 3) / (6144 * 27 * 5 ** (14 / 3)), delta**2 / (256 * 27 * 5 ** (4 / 3))
+    assert c.guaranteed_step(target, n, delta) == pytest.approx(step, rel=1e-12, abs=0)
+    assert c.admissible_unbalancedness(target, n, delta) == pytest.approx(admitted, rel=1e-12, abs=0)
     assert c.guaranteed_time(0.1, 1.0, n, delta, 2.0) == pytest.approx(np.log(10) / (4 * delta ** (4 / 3)))
     expected = np.log(10) / (1e-3 * delta ** (4 / 3))
     assert c.guaranteed_iterations(0.1, 1.0, 1e-3, n, delta) == np.ceil(expected)
@@ -211,12 +212,12 @@ def test_guarantees_scale_as_the_network_does(n, exponent, seed):
     s = 10**exponent
     target, W = admissible(np.random.default_rng(seed), (2, 3), 0.3)
     one, many = c.deficiency_margin(W, target), c.deficiency_margin(s * W, s * target)
-    assert many == pytest.approx(s * one)
+    assert many == pytest.approx(s * one, rel=1e-9, abs=0)
     step, unit = c.guaranteed_step(s * target, n, many), c.guaranteed_step(target, n, one)
-    assert step == pytest.approx(s ** (2 / n - 2) * unit)
+    assert step == pytest.approx(s ** (2 / n - 2) * unit, rel=1e-8, abs=0)
     ratio = c.admissible_unbalancedness(s * target, n, many) / c.admissible_unbalancedness(target, n, one)
-    assert ratio == pytest.approx(s ** (2 / n))
-    assert step * c.guaranteed_rate(n, many) == pytest.approx(unit * c.guaranteed_rate(n, one))
+    assert ratio == pytest.approx(s ** (2 / n), rel=1e-8, abs=0)
+    assert step * c.guaranteed_rate(n, many) == pytest.approx(unit * c.guaranteed_rate(n, one), rel=1e-8, abs=0)
 
 
 @pytest.mark.parametrize("step_size", [None, 1e-7])
@@ -270,6 +271,8 @@ def test_without_a_margin_no_rate_is_promised(step_size):
     report = c.certify([np.eye(2), np.eye(2)], 10 * np.eye(2), step_size=step_size)
     assert report.margin < 0
     assert report.rate == 0.0
+    if step_size is not None:  # nothing unbalanced and no step is admitted
+        assert [assumption.bound for assumption in report.assumptions[2:]] == [0.0, 0.0]
     assert np.all(report.envelope([0.0, 1.0]) == np.inf)
 
 
@@ -281,3 +284,28 @@ def test_the_rate_of_square_maps_is_that_of_the_least_eigenvalue_of_the_precondi
     assert c.guaranteed_rate(depth, delta, alpha, square=True) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)
     slowest = eigensystem(delta * np.eye(3, 4), depth).values.min()
     assert c.guaranteed_rate(depth, delta, alpha) == pytest.approx(2 * alpha * slowest, rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_the_envelope_of_a_flow_comes_down_to_what_is_guaranteed_when_it_is(depth):
+    target = np.diag([1.0, 0.5])
+    report = c.certify(balanced(0.9 * target, (2,) * (depth + 1)), target)
+    for share in (1.0, 0.5, 1e-3, 1e-12):
+        assert report.envelope(report.guarantee(share * report.excess)) == pytest.approx(
+            share * report.excess, rel=1e-11, abs=0
+        )
+    assert report.envelope(np.inf) == 0
+
+
+def test_a_flow_counts_as_balanced_relative_to_its_largest_layer():
+    layers = [np.full((1, 2), 3.0), np.full((1, 1), 0.1), np.full((2, 1), 2.0)]
+    found = c.certify(layers, np.ones((2, 2)), tolerance=1e-3).assumptions[2]
+    assert found.bound == pytest.approx(18e-3, rel=1e-12, abs=0)
+    assert found.value == pytest.approx(unbalancedness(layers), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("step_size", [None, 0.1])
+def test_a_margin_of_nothing_is_none(step_size):
+    report = c.certify([np.zeros((1, 1)), np.ones((1, 1))], np.ones((1, 1)), step_size=step_size)
+    assert (report.margin, report.rate) == (0.0, 0.0)
+    assert not report.holds

@@ -94,6 +94,12 @@ def test_refusals():
         log_ratio(1.0, 1.0, 0.5, 0.1, 1)
 
 
+def test_the_first_of_several_escapes_and_the_last_of_several_times_are_told():
+    first = float(escape_time(2.0, 0.5, 3))
+    with pytest.raises(ValueError, match=f"at t = {first:.6g}; got {2 * first:.6g}$"):
+        trajectory([0.0, 2 * first, first], [[0.5], [2.0], [1.0]], 0.5, 3)
+
+
 def test_a_value_at_or_past_its_escape_is_refused_among_others_too():
     escape = float(escape_time(2.0, 0.5, 3))
     for alignment in (2.0, [0.1, 2.0], [2.0, -1.0]):

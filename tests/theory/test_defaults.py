@@ -18,6 +18,7 @@ from lineament.theory import (
     learning_curves,
     linearised,
     linearised_classes,
+    nuclear,
     pc_bias,
     phase_bounds,
     phase_descent,
@@ -37,6 +38,7 @@ CLASSES = np.eye(2)
 LAYERS = (np.array([[0.5, 0.2]]), np.array([[0.7]]))
 EYE, D = np.eye(2), [2.0, 1.0]
 TASK = early_stopping.task(D, EYE, 0.5 * EYE, D, 0.1)
+MEASURED = np.random.default_rng(0).normal(size=(3, 3, 2))
 PAST = {"share": 1.0, "target": 1.0}
 START, TOLERANCE = np.array([[0.5, 0.2]]), {"tolerance": 1e-8}
 # Another tolerance makes other steps, and other last digits.
@@ -79,6 +81,12 @@ def pull(W):
         (linearised_classes.descend, (3, K, CLASSES, 0.1), {"momentum": 0.0, "ridge": 0.0}),
         (linearised_classes.flow, (0.4, K, CLASSES), {"ridge": 0.0}),
         (largest_step, (2.0,), {"momentum": 0.0}),
+        (nuclear.least_nuclear_sensing, (MEASURED, [1.0, 0.5, -1.0]), {"accuracy": 1e-5}),
+        (
+            nuclear.least_nuclear_completion,
+            ([0, 0, 1, 2], [0, 1, 0, 2], [1.0, 0.4, -0.7, 2.0], (3, 3)),
+            {"accuracy": 1e-5},
+        ),
         (pc_bias.scale_variances, ([2, 3, 2], [0.5, 0.5]), {"kurtosis": 3.0}),
         (phase_bounds.log_bounds, (3, 2.0, 0.1, 0.9), {"target": 1.0}),
         (phase_bounds.log_bounds_corrected, (3, 2.0, 0.1, 0.9), {"target": 1.0}),

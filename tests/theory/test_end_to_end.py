@@ -129,6 +129,9 @@ def test_exercise_1_is_the_field_of_one_output(n, inputs, seed, scale):
     general = field(w[None], g[None], n)[0]
     assert np.abs(field_one_output(w, g, n) - general).max() <= 1e-10 * np.abs(general).max()
     assert np.array_equal(field_one_output(np.zeros(inputs), g, n), -g if n == 1 else 0 * g)
+    stack = np.stack([w, 2 * g, g - w])[:, None]
+    each = [[field_one_output(row[0], g, n)] for row in stack]
+    np.testing.assert_allclose(field_one_output(stack, np.broadcast_to(g, stack.shape), n), each, rtol=1e-14)
 
 
 def quartic(rng, outputs, inputs):
@@ -278,6 +281,11 @@ def test_times():
             r"gradient\(W0\) must be of shape \(2, 2\); got \(1, 2\)",
         ),
         (
+            lambda: trajectory_symmetric([0, 1], np.eye(2), lambda W: W[:1]),
+            r"gradient\(Ws0\) must be of shape \(2, 2\); got \(1, 2\)",
+        ),
+        (lambda: trajectory_symmetric([0, 1], np.eye(2), 3.0), "gradient must be"),
+        (
             lambda: trajectory([0, 1], np.eye(2), lambda W: W, 2, rank=3),
             "rank must be a whole number of at least 0 and at most 2; got 3",
         ),
@@ -342,3 +350,5 @@ def test_a_large_map_of_low_rank_fits_through_a_narrow_layer():
 def test_an_impossible_rank_is_refused(rank):
     with pytest.raises(ValueError, match="rank must be a whole number of at least 0 and at most 2"):
         field(np.eye(2), np.eye(2), 2, rank=rank)
+    with pytest.raises(ValueError, match="rank must be a whole number of at least 0 and at most 2"):
+        field(np.ones((2, 3)), np.ones((2, 3)), 2, rank=3)

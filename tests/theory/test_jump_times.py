@@ -49,6 +49,15 @@ def test_the_flow_of_a_tiny_start_jumps_when_it_is_forecast_to():
     assert gaps[1] < gaps[0] / 2, "the gap falls as one over the logarithm"
 
 
+@pytest.mark.parametrize("apart", [1e-7, 1e-4, 1e-2, 1.0])
+def test_jumps_that_follow_closely_are_each_at_their_own_time(apart):
+    X = np.linalg.qr(np.random.default_rng(2).standard_normal((6, 3)))[0] * np.sqrt(6)
+    target = np.array([1.0, -1 / (1 + apart), 1 / (1 + 3 * apart)])
+    found = jump_times.saddles(X, X @ target)
+    assert found.times == pytest.approx([1, 1 + apart, 1 + 3 * apart], rel=1e-13, abs=0)
+    np.testing.assert_allclose(found.points, np.tril(np.ones((4, 3)), -1) * target, atol=1e-13)
+
+
 def test_a_fit_that_is_perfect_from_the_start_has_no_jumps():
     found = jump_times.saddles(np.eye(2), np.zeros(2))
     assert found.times.shape == (0,)

@@ -141,6 +141,27 @@ def test_angles_of_many_rows_that_lie_close_together(itself):
         assert theta[i, j] == pytest.approx(exact, rel=2e-13, abs=0)
 
 
+@pytest.mark.parametrize("opposite", [False, True])
+@pytest.mark.parametrize("spread", [1e-7, 1e-4, 1e-2, 0.3])
+def test_angles_of_rows_that_all_lie_as_close_to_each_other(spread, opposite):
+    """However close: from distances of unit rows that are known to rounding, a small angle would have few digits."""
+    rng = np.random.default_rng(9)
+    x = 1 + spread * rng.normal(size=(50, 6))
+    if opposite:  # two clusters: their middle is as far from every row as it can be
+        x[::2] *= np.array([-1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
+    with mp.workdps(40):
+        rows = [[mp.mpf(float(v)) for v in row] for row in x]
+        units = [[v / mp.sqrt(mp.fdot(row, row)) for v in row] for row in rows]
+        exact = np.zeros((50, 50))
+        for i in range(50):
+            for j in range(i):
+                chord = mp.sqrt(mp.fsum((a - b) ** 2 for a, b in zip(units[i], units[j], strict=True)))
+                exact[i, j] = exact[j, i] = 2 * mp.asin(chord / 2)
+    np.testing.assert_allclose(between(x).theta, exact, rtol=2e-13, atol=0)
+    np.testing.assert_allclose(between(x, x[::-1]).theta[:25, 25:], exact[:25, 24::-1], rtol=2e-13, atol=1e-300)
+    np.testing.assert_allclose(between(x, -x[:7]).supplement[9:], exact[9:, :7], rtol=2e-13, atol=0)
+
+
 def test_lengths_at_the_ends_of_the_floats():
     for scale in (1e-320, 1e-300, 1.0, 1e300):
         assert lengths(np.array([[3 * scale, 4 * scale]]))[0] == pytest.approx(

@@ -390,3 +390,28 @@ def test_quadrature_takes_its_order_from_the_larger_deviation_whichever_it_is():
     np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
     np.testing.assert_allclose(one.slope, other.slope, rtol=1e-12)
     np.testing.assert_allclose(one.value, quadrature(NAMED["tanh"], [0.5, 9.0], [40.0, 90.0], 1.1).value[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["erf", "relu", "tanh"])
+@pytest.mark.parametrize(("n", "m"), [(2, 5), (5, 2), (1, 7)])
+def test_kernels_of_two_sets_are_each_others_transposes(activation, n, m):
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(n, 4)), rng.normal(size=(m, 4))
+    for kernel in (
+        lambda a, b: kernels.infinite(a, b, activation=activation, hidden_layers=2),
+        lambda a, b: kernels.circular_cnn(a, b, filter_size=3, activation=activation),
+    ):
+        whole = kernel(np.concatenate([x, y]), None)
+        for one, other, both in zip(kernel(x, y), kernel(y, x), whole, strict=True):
+            np.testing.assert_allclose(one, other.T, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(one, both[:n, n:], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["erf", "relu", "tanh"])
+def test_expectations_broadcast_whichever_argument_is_a_number(activation):
+    whole = dual(activation, np.full(3, 1.5), np.full(3, 1.5), np.full(3, 0.4))
+    for p, q, c in ((np.full(3, 1.5), 1.5, 0.4), (1.5, np.full((1, 3), 1.5), 0.4), (1.5, 1.5, np.full((2, 3), 0.4))):
+        found = dual(activation, p, q, c)
+        for one, part in zip(found, whole, strict=True):
+            assert one.shape == np.broadcast_shapes(np.shape(p), np.shape(q), np.shape(c))
+            np.testing.assert_allclose(one, np.broadcast_to(part, one.shape), rtol=1e-13)

@@ -1,10 +1,13 @@
 """The slow flow of label noise: what it keeps, what it lowers, where it ends and how fast."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lineament.theory import label_noise
 from lineament.theory.label_noise import line, slow_flow
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 3))
@@ -16,6 +19,10 @@ def instance(shape, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(2 * d + 2, d))
     return rng.normal(size=(h, d)), rng.normal(size=(k, h)), X.T @ X
+
+
+def turned(S, Q):
+    return (Q @ S @ Q.T + (Q @ S @ Q.T).T) / 2
 
 
 def risk(W1, W2, S):
@@ -115,6 +122,18 @@ def test_the_line_follows_the_scales_of_target_and_inputs(size, speed):
     np.testing.assert_allclose(scaled.rates, speed * plain.rates, rtol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_line_does_not_know_the_sign_of_the_target(seed):
+    """Nor which way the inputs are turned."""
+    rng = np.random.default_rng(seed)
+    X, beta = rng.normal(size=(9, 4)), -np.abs(rng.normal(size=4))
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    plain = line(beta, X.T @ X)
+    for other in (line(-beta, X.T @ X), line(Q @ beta, turned(X.T @ X, Q))):
+        assert (other.first, other.second) == pytest.approx((plain.first, plain.second), rel=1e-12, abs=0)
+        np.testing.assert_allclose(other.rates, plain.rates, rtol=1e-10)
+
+
 def test_one_input_is_already_aligned():
     end = line([2.0], [[3.0]])
     assert end.first == pytest.approx(np.sqrt(2))
@@ -147,3 +166,24 @@ def test_time_zero_alone_is_the_start():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_slow_flow_follows_the_scale_of_its_layers(scale):
+    W1, W2, S = instance((2, 4, 2), 5)
+    times = np.array([0.0, 0.3, 2.0]) / np.trace(S)
+    plain, scaled = slow_flow(times, W1, W2, S), slow_flow(times, scale * W1, scale * W2, S)
+    np.testing.assert_allclose(scaled.W1 / scale, plain.W1, rtol=0, atol=1e-9 * np.abs(W1).max())
+    np.testing.assert_allclose(scaled.W2 / scale, plain.W2, rtol=0, atol=1e-9 * np.abs(W2).max())
+
+
+def test_a_flow_that_the_integrator_gives_up_is_an_error(monkeypatch):
+    failed = SimpleNamespace(success=False, message="no step is small enough", y=np.zeros((4, 1)))
+    monkeypatch.setattr(label_noise, "solve_ivp", lambda *given, **named: failed)
+    with pytest.raises(RuntimeError, match="could not be followed to t = 2: no step is small enough"):
+        slow_flow([0.0, 2.0], np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)))
+
+
+def test_inputs_that_are_all_zero_are_symmetric_and_not_definite():
+    with pytest.raises(ValueError, match="S must be positive definite"):
+        line(np.ones(2), np.zeros((2, 2)))

@@ -221,6 +221,19 @@ def test_laziness_is_the_share_learnt_when_the_kernel_has_changed(target, start,
     assert -1e-9 <= walked - share <= 5 / 20000
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("change", [0.01, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("start", [-3.0, -0.3, -0.05, -1e-6, 0.0, 1e-6, 0.2, 2.0])
+@pytest.mark.parametrize("target", [-1e3, -0.1, 0.15, 1e3])
+def test_where_the_share_ends_the_kernel_has_changed_by_just_that_factor(target, start, change, sign):
+    share = laziness(target, start, sign * 0.7, change)
+    kernels = kernel(start + share * np.linspace(0, 1, 1001) * (target - start), 0.7) / kernel(start, 0.7)
+    assert np.all(kernels <= (1 + change) * (1 + 1e-9))
+    assert np.all(kernels >= (1 - 1e-9) / (1 + change))
+    if share < 1:
+        assert min(abs(kernels[-1] / (1 + change) - 1), abs(kernels[-1] * (1 + change) - 1)) < 1e-12
+
+
 def test_laziness_from_rich_to_lazy():
     lam = np.geomspace(1e-6, 1e3, 30)
     share = laziness(1.0, 0.0, lam)

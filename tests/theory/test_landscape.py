@@ -216,8 +216,9 @@ def test_losses_with_a_saddle_or_minimum_at_zero(n):
     assert saddle.kind == "non-strict saddle"
     assert np.sum(sign * product(saddle.lower) ** 2) < 0
     bowl = (lambda W: np.sum(W**2) / 2, lambda W: W, lambda W, D: D)
-    assert classify_critical_point(origin, *bowl, convex=True).kind == "minimum"
-    assert classify_critical_point(origin, *bowl, convex=False).kind == "undecided"
+    for convex, kind in ((True, "minimum"), (False, "undecided")):
+        found = classify_critical_point(origin, *bowl, convex=convex)
+        assert (found.kind, found.lower, found.drop) == (kind, None, 0.0)
 
 
 def test_proposition_3_as_proved_in_the_notes_but_for_a_norm():
@@ -302,3 +303,16 @@ def test_a_saddle_before_a_layer_of_full_rank(mirrored):
     found = classify_critical_point(layers, *loss, convex=True)
     assert found.kind == "non-strict saddle"
     assert loss[0](product(found.lower)) == pytest.approx(0.5 - found.drop, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("third", [None, 0.2, 1.0, 3.0])
+def test_what_counts_as_negative_is_relative_to_what_the_hessian_is_made_of(third):
+    """Two layers of zeros below one of size c: the Hessian's eigenvalues are ±cσ, and its terms c‖∇ℓ‖."""
+    target = np.diag([1.0, 0.0])
+    loss = (lambda W: -np.sum(W * target), lambda W: -target, lambda W, D: 0 * D)
+    layers = [np.zeros((2, 2)), np.zeros((2, 2))] + ([] if third is None else [third * np.eye(2)])
+    size = 1.0 if third is None else third
+    for tolerance, kind in ((0.49, "strict saddle"), (0.51, "non-strict saddle")):
+        found = classify_critical_point(layers, *loss, convex=False, tolerance=tolerance)
+        assert found.least_eigenvalue == pytest.approx(-size, rel=1e-12, abs=0)
+        assert found.kind == kind

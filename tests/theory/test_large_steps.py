@@ -59,9 +59,11 @@ def test_at_depth_two_twice_the_largest_stable_step_is_the_last():
     assert descend(2.05, 2, start=0.31) is None
 
 
+@pytest.mark.parametrize("beyond", [1e-8, 1e-6, 1e-4])
 @pytest.mark.parametrize("depth", [2, 3, 5])
-def test_the_cycle_opens_as_a_square_root(depth):
-    gaps = [np.subtract(*large_steps.two_cycle(1 + e, depth)[::-1]) for e in (1e-4, 4e-4)]
+def test_the_cycle_opens_as_a_square_root(depth, beyond):
+    gaps = [np.subtract(*large_steps.two_cycle(1 + e, depth)[::-1]) for e in (beyond, 4 * beyond)]
+    assert 0 < gaps[0] < 10 * beyond**0.5
     assert gaps[1] / gaps[0] == pytest.approx(2.0, rel=0.01, abs=0)
 
 

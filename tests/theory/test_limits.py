@@ -83,6 +83,11 @@ def steps(count):
         (lambda: silent_alignment.early(301.0, I2, np.ones(2), [1.0, 0.0]), "times must be"),
         (lambda: integration.integrate([0.0, 1.0], [I2], lambda W: [W], "DOP853", 2.99e-14, 1e-12), "rtol must be"),
         (lambda: integration.integrate([0.0, 1.0], [I2], lambda W: [W], "DOP853", 1e-6, 0.995e-100), "atol must be"),
+        (lambda: integration.integrate([0.0, 1.0], [I2], lambda W: [W], "DOP853", 1.0, 1e-12), "rtol must be"),
+        (lambda: label_noise.slow_flow([0.0, 1.0], I2, I2, I2, rtol=1.0), "rtol must be"),
+        (lambda: label_noise.slow_flow([0.0, 1.0], I2, I2, I2, rtol=2.99e-14), "rtol must be"),
+        (lambda: label_noise.slow_flow([0.0, 1.0], 1.01e150 * I2, I2, I2), "W1 must have entries of at most"),
+        (lambda: label_noise.slow_flow([-1e-9, 1.0], I2, I2, I2), "t must be"),
         (lambda: log_det.least_objective([1.0], 0.5, 10**8 + 1), "input_size must be"),
         (lambda: narrowing.narrowed([ONE, ONE], 1001), "order must be"),
         (lambda: dual_activations.dual("relu", 4.0, 1.0, 2 * (1 + 1.005e-9)), "c must be covariances"),
@@ -132,6 +137,18 @@ def test_just_inside(call):
     assert np.isfinite(call()).all()
 
 
+@pytest.mark.parametrize("scale", [0.01, 300.0])
+@pytest.mark.parametrize(("share", "taken"), [(0.99e-8, True), (1.01e-8, False)])
+def test_layers_of_any_size_are_balanced_to_a_share_of_their_squared_norms(share, taken, scale):
+    layers = [scale * W for W in balanced_to(share)]
+    if taken:
+        found = end_to_end.trajectory_from_layers([0.0], layers, field)
+        assert found.unbalancedness == pytest.approx(share * scale**2, rel=1e-6, abs=0)
+    else:
+        with pytest.raises(ValueError, match="layers must be balanced"):
+            end_to_end.trajectory_from_layers([0.0], layers, field)
+
+
 @pytest.mark.parametrize(("gap", "taken"), [(0.99e-6, False), (1.01e-6, True)])
 @pytest.mark.parametrize("scale", [1e-5, 1.0, 50.0])
 def test_values_of_a_start_that_coincide(gap, taken, scale):
@@ -161,7 +178,7 @@ def test_kernels_that_are_symmetric_to_the_rounding_of_float32(sign, off, taken)
 def test_coordinates_that_jump_together(scale):
     """Two features whose times differ by less than a billionth jump as one; by more, one after the other."""
     X = np.sqrt(2) * np.eye(2)
-    assert len(jump_times.saddles(X, scale * np.array([1.0, 1 - 0.5e-9])).times) == 1
-    assert len(jump_times.saddles(X, scale * np.array([1.0, 1 - 2e-9])).times) == 2
-    assert len(jump_times.saddles(X, scale * np.array([1.0, 0.5e-9])).times) == 1  # a gradient that is none
-    assert len(jump_times.saddles(X, scale * np.array([1.0, 2e-9])).times) == 2
+    assert len(jump_times.saddles(X, scale * np.array([1.0, 1 - 0.995e-9])).times) == 1
+    assert len(jump_times.saddles(X, scale * np.array([1.0, 1 - 1.005e-9])).times) == 2
+    assert len(jump_times.saddles(X, scale * np.array([1.0, 0.995e-9])).times) == 1  # a gradient that is none
+    assert len(jump_times.saddles(X, scale * np.array([1.0, 1.005e-9])).times) == 2

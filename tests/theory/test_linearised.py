@@ -4,6 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import jax
+import mpmath
 import numpy as np
 import optax
 import pytest
@@ -104,6 +105,23 @@ def test_momentum_at_its_critical_point(momentum):
     )
 
 
+@pytest.mark.parametrize("momentum", [0.1, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("off", [1e-2, 1e-5, 1e-8, 1e-12, 0.0, -1e-12, -1e-8, -1e-5, -1e-2])
+def test_momentum_on_both_sides_of_its_critical_point(momentum, off):
+    """The roots are nearly equal there, and neither a difference of geometric sums nor a ratio of sines may notice."""
+    x = (1 - momentum**0.5) ** 2 * (1 - off)
+    steps = np.array([0, 1, 2, 7, 40, 300])
+    found = spectral_filters.descent(steps, np.array([x]), 1, 1.0, momentum)[:, 0]
+    with mpmath.workdps(40):
+        c, v, exact = mpmath.mpf(0), mpmath.mpf(0), []
+        for step in range(301):
+            if step in steps:
+                exact.append(float(c))
+            v = mpmath.mpf(momentum) * v + mpmath.mpf(float(x)) * c - 1
+            c = c - v
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=0)
+
+
 def test_a_direction_without_curvature_moves_at_constant_speed():
     still = spectral_filters.flow(np.array([0.0, 3.0, np.inf]), np.zeros(1), 2)
     np.testing.assert_allclose(still[:, 0], [0, 1.5, 0])  # at the end, nothing is ever learnt there
@@ -200,6 +218,29 @@ def test_a_krylov_space_that_closes_early_is_exact(monkeypatch):
     np.testing.assert_allclose(found.other, whole.other, atol=1e-10)
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("modes", [1, 2, 5])
+def test_outputs_whose_krylov_spaces_close_at_different_products(scale, modes, monkeypatch):
+    """One residual lies along a few eigenvectors, one along many, and one is zero: each has what it has alone."""
+    rng = np.random.default_rng(modes)
+    Q = np.linalg.qr(rng.normal(size=(80, 80)))[0]
+    values = scale * np.geomspace(1, 1e-3, 80)
+    K = (Q * values) @ Q.T
+    few = Q[:, :modes] @ np.arange(1.0, 1 + modes)
+    Y = np.stack([few, rng.normal(size=80), np.zeros(80)], axis=1) / scale**2
+    filtered = lambda h: spectral_filters.flow(np.array([200.0 / scale]), h, 1)  # noqa: E731
+    monkeypatch.setattr(kernel_modes, "WHOLE", 0)
+    monkeypatch.setattr(kernel_modes, "LARGEST_SHARE", 1)
+    found = kernel_modes.modes(K, Y, filtered)
+    assert found.basis.ndim == 3
+    assert found.basis.shape[1] < 80
+    exact = (Q * filtered(values)) @ Q.T @ Y
+    np.testing.assert_allclose(
+        found.combine(found.basis, filtered(found.values))[0], exact, atol=1e-9 * np.abs(exact).max()
+    )
+    np.testing.assert_array_equal(found.combine(found.basis, filtered(found.values))[0][:, 2], 0)
+
+
 def test_the_largest_step_parts_settling_from_growing():
     J, _, y = network(9, k=1)
     K = np.einsum("iap,jap->ij", J, J)
@@ -211,8 +252,54 @@ def test_the_largest_step_parts_settling_from_growing():
         )
         assert below[1] <= 1.01 * below[0]
         assert above[1] > 1e3 * above[0]
-        with pytest.raises(ValueError, match="step_size must be below"):
-            linearised.descend(np.inf, K, y, 1.02 * most, momentum, ridge=0.3)
+        for step_size in (most, 1.02 * most):
+            with pytest.raises(ValueError, match="step_size must be below"):
+                linearised.descend(np.inf, K, y, step_size, momentum, ridge=0.3)
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-6, 1e-10])
+@pytest.mark.parametrize("time", [3.0, 300.0])
+def test_a_krylov_space_ends_at_the_first_product_that_suffices(accuracy, time, monkeypatch):
+    """φ(T)e₁ of the tridiagonal matrix T, written out: its last entries are small beside its first, for all outputs."""
+    rng, n, look = np.random.default_rng(4), 90, 3
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    K, Y = (Q * np.geomspace(1, 1e-4, n)) @ Q.T, rng.normal(size=(n, 2)) * [1.0, 1e-3]
+    filtered = lambda h: spectral_filters.flow(np.array([time / 9, time]), h, 1)  # noqa: E731
+    for name, value in (("WHOLE", 0), ("LARGEST_SHARE", 1), ("LOOK", look), ("ACCURACY", accuracy)):
+        monkeypatch.setattr(kernel_modes, name, value)
+    found = kernel_modes.modes(K, Y, filtered).basis.shape[1]
+    bases = [y[:, None] / np.linalg.norm(y) for y in Y.T]
+    for size in range(1, n):
+        last, first = [], []
+        for o, y in enumerate(Y.T):
+            V = bases[o]
+            values, vectors = np.linalg.eigh(V.T @ K @ V)
+            entries = np.abs(filtered(values) * (vectors.T @ V.T @ y) / np.linalg.norm(y) @ vectors.T)
+            last.append(entries[:, -look:].max())
+            first.append(entries[:, 0].max())
+            new = K @ V[:, -1]
+            for _ in range(3):
+                new -= V @ (V.T @ new)
+            bases[o] = np.column_stack([V, new / np.linalg.norm(new)])
+        if size % look == 0 and max(last) <= accuracy * max(first):
+            break
+    assert found == size < n - 1
+
+
+@pytest.mark.parametrize("n", [8, 40, 100])
+def test_a_krylov_space_that_does_not_suffice_is_given_up_for_eigenvectors(n, monkeypatch):
+    rng = np.random.default_rng(n)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values, Y = np.geomspace(1, 1e-6, n), rng.normal(size=(n, 2))
+    K = (Q * values) @ Q.T
+    monkeypatch.setattr(kernel_modes, "WHOLE", 0)
+    filtered = lambda h: spectral_filters.flow(np.array([1e5]), h, 1)  # noqa: E731
+    found = kernel_modes.modes(K, Y, filtered)
+    assert found.basis.shape == (n, n)
+    exact = (Q * filtered(values)) @ Q.T @ Y
+    np.testing.assert_allclose(
+        found.combine(found.basis, filtered(found.values))[0], exact, atol=1e-6 * np.abs(exact).max()
+    )
 
 
 @pytest.mark.parametrize("case", CASES)

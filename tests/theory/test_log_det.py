@@ -233,3 +233,7 @@ def test_the_objective_of_columns_of_any_length():
         W1 = np.array([[1.0, 0.3 * scale], [0.5, scale], [0.0, scale]])
         log_det = np.log(1.25 * 2.09 - 0.8**2) + 2 * np.log(scale)
         np.testing.assert_allclose(objective(W1, np.zeros((1, 3)), 1.0), 1.25 + 2.09 * scale**2 - 2 * log_det)
+
+
+def test_a_gram_of_zeros_is_symmetric_and_costs_infinitely_much():
+    assert convex_objective(np.zeros((2, 2)), np.ones((1, 2)), 1.0) == np.inf

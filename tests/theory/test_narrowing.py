@@ -137,3 +137,15 @@ def test_what_arrives_small_is_kept_beside_what_arrives_large(scale):
     assert narrow[0].shape == (4, 2)
     np.testing.assert_allclose(product(narrow), W2 @ W1, rtol=1e-10)
     np.testing.assert_allclose(narrow[0].T @ narrow[0], scale**2 * W1.T @ W1, rtol=1e-10)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_layers_of_zeros_are_narrowed_to_one_hidden_unit(depth):
+    narrow = narrowing.narrowed([np.zeros((7, 3)), *[np.zeros((7, 7))] * (depth - 2), np.zeros((2, 7))], 1)
+    assert [W.shape for W in narrow] == [(1, 3), *[(1, 1)] * (depth - 2), (2, 1)]
+    assert not any(W.any() for W in narrow)
+
+
+def test_a_gradient_of_another_shape_is_refused_before_the_first_step():
+    with pytest.raises(ValueError, match=r"gradient\(W, 0\) must be of shape \(2, 3\)"):
+        layer_descent.descend([0], [np.ones((2, 3))], lambda W, step: W.T, 0.1)

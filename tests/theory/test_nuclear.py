@@ -92,8 +92,11 @@ def test_enough_gaussian_measurements_recover_a_low_rank_matrix():
 
 def test_zero_values_give_zero():
     found = least_nuclear_completion([0, 1], [0, 1], [0.0, 0.0], (2, 2))
-    np.testing.assert_array_equal(found.matrix, np.zeros((2, 2)))
-    assert found.gap == 0
+    sensed = least_nuclear_sensing(np.eye(4).reshape(4, 2, 2)[:3], np.zeros(3))
+    for solution in (found, sensed):
+        np.testing.assert_array_equal(solution.matrix, np.zeros((2, 2)))
+        assert (solution.norm, solution.bound, solution.gap, solution.residual) == (0, 0, 0, 0)
+    np.testing.assert_array_equal(sensed.multipliers, np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +119,8 @@ def test_bad_sensing_is_refused():
     A[:, 0, 0] = 1
     with pytest.raises(ValueError, match="no matrix fits"):
         least_nuclear_sensing(A, [1.0, 2.0])
+    with pytest.raises(ValueError, match="no matrix fits"):  # what is missed may all lie on one side
+        least_nuclear_sensing([A[0], -A[0]], [1.0, 1.0])
     with pytest.raises(ValueError, match=r"A must be 1 measurements \(m, outputs, inputs\), one for each of y"):
         least_nuclear_sensing(A, [1.0])
     with pytest.raises(ValueError, match="accuracy"):
@@ -138,3 +143,13 @@ def test_measurements_that_contradict_each_other_are_refused_at_every_scale(scal
     assert found.norm == pytest.approx(scale, rel=1e-5, abs=0)
     with pytest.raises(ValueError, match="y must be measurements of some matrix"):
         least_nuclear_sensing(A, scale * np.array([1.0, 1 + 2.01e-9, 0.0]))
+
+
+@pytest.mark.parametrize("scale", [-1e-6, -1.0, 1e6])
+def test_the_solution_follows_the_sign_and_the_scale_of_the_values(scale):
+    A = np.random.default_rng(3).normal(size=(3, 2, 3))
+    y = np.array([0.2, 1.0, 0.6])
+    plain, scaled = least_nuclear_sensing(A, y), least_nuclear_sensing(A, scale * y)
+    assert scaled.norm == pytest.approx(abs(scale) * plain.norm, rel=2e-5, abs=0)
+    assert scaled.bound == pytest.approx(abs(scale) * plain.bound, rel=2e-5, abs=0)
+    np.testing.assert_allclose(scaled.matrix / scale, plain.matrix, atol=1e-2)

@@ -1,5 +1,7 @@
 """Eq. (10), Theorems 1, 3 and 4 against descent step by step, transcriptions and random starts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,6 +106,34 @@ def test_means_and_variances_of_random_starts(uniform, kurtosis):
             assert found[:, 0, 1].var() == pytest.approx(off, rel=0.15, abs=1e-12)
 
 
+@pytest.mark.parametrize("kurtosis", [1.0, 1.8, 3.0, 6.0])
+@pytest.mark.parametrize("widths", [(2, 2, 2, 3), (2, 1, 2, 1, 3), (2, 2, 2, 1, 3), (2, 1, 3, 1, 2)])
+def test_variances_of_entries_of_three_values_by_enumeration(widths, kurtosis):
+    """Entries 0 and ±√kσ, the latter with probability 1/(2k), have the kurtosis k: here every network is counted."""
+    variances = np.linspace(0.3, 0.8, len(widths) - 1)
+    chance = np.array([0.5, kurtosis - 1, 0.5]) / kurtosis
+    levels, chance = np.sqrt(kurtosis) * np.array([-1.0, 0.0, 1.0])[chance > 0], chance[chance > 0]
+
+    def exactly(widths, variances):
+        """Variances of the diagonal and the other entries of QᵀQ, Q the product of the layers that end at each width."""
+        sizes = [a * b for a, b in pairwise(widths)]
+        grid = np.indices((len(levels),) * sum(sizes), dtype=np.int8).reshape(sum(sizes), -1)
+        weight = np.prod(chance[grid], axis=0)
+        Q, found = np.eye(widths[0])[None], [(0.0, 0.0)]
+        for rows, (a, b), v in zip(np.split(grid, np.cumsum(sizes)[:-1]), pairwise(widths), variances, strict=True):
+            Q = np.sqrt(v) * levels[rows].T.reshape(-1, b, a) @ Q
+            M = Q.swapaxes(1, 2) @ Q
+            spread = np.einsum("n,nab->ab", weight, (M - np.einsum("n,nab->ab", weight, M)) ** 2)
+            found.append((spread[0, 0], spread[0, 1]))
+        return np.array(found)
+
+    spread = theory.scale_variances(widths, variances, kurtosis)
+    B = exactly(widths[:-1], variances[:-1])
+    A = exactly((2, *widths[-2:0:-1]), variances[:0:-1])[::-1]
+    for found, exact in zip(spread, (*A.T, *B.T), strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-15)
+
+
 def test_definition_3_has_unit_means_at_equal_widths_and_variances_of_order_one_over_width():
     spreads = []
     for m in (100, 1000):
@@ -119,6 +149,14 @@ def test_definition_3_has_unit_means_at_equal_widths_and_variances_of_order_one_
     alpha, beta = theory.scale_means((7, 100, 200, 3), theory.isometric_variances((7, 100, 200, 3)))
     np.testing.assert_allclose(beta, [1, 1, 4 / 3])
     np.testing.assert_allclose(alpha, [2 / 3, 1, 1])
+
+
+def test_variances_of_networks_of_every_depth_by_hand():
+    np.testing.assert_allclose(theory.isometric_variances((7, 5, 3)), [1 / 5, 1 / 5])
+    np.testing.assert_allclose(theory.isometric_variances((7, 5, 4, 3)), [1 / 5, 2 / 9, 1 / 4])
+    np.testing.assert_allclose(theory.isometric_variances((7, 5, 4, 6, 3)), [1 / 5, 2 / 9, 2 / 10, 1 / 6])
+    np.testing.assert_allclose(theory.glorot_variances((7, 5)), [2 / 12])
+    np.testing.assert_allclose(theory.glorot_variances((7, 5, 4, 3)), [2 / 12, 2 / 9, 2 / 7])
 
 
 def test_glorot_leaves_the_first_and_last_layer_off_scale():
@@ -181,6 +219,32 @@ def test_convergence_beyond_stability_grows_away_from_the_optimum_and_ends_infin
 def test_convergence_refuses_what_does_not_fit_float64(moment, step):
     with pytest.raises(ValueError, match="moment / d must fit float64; rescale the data"):
         theory.convergence([1], [1e-100], [[1.0]], moment, step, step)
+    with pytest.raises(ValueError, match="moment / d must fit float64; rescale the data"):
+        theory.convergence([1], [1e-100, 1.0], [[1.0, 1.0]], [[*moment[0], 1.0]], step, step)
+
+
+def test_what_overflows_on_the_way_to_an_optimum_next_to_it_does_not():
+    """Both the start's share and the moment's leave float64, their difference is the distance from the optimum."""
+    optimum = 1e300
+    start = np.nextafter(optimum, np.inf)
+    for steps in (9, 10, 11):
+        found = theory.convergence([steps], [1.0], [[start]], [[optimum]], 11.0, 1.0)
+        expected = optimum + (-10.0) ** steps * (start - optimum)
+        np.testing.assert_allclose(found[0, 0], expected, rtol=1e-14)
+
+
+def test_the_paired_relu_update_transcribed():
+    rng = np.random.default_rng(3)
+    w, b = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0]]), rng.standard_normal(2)
+    W, a = np.stack([w, -w], axis=1).reshape(4, 3), np.stack([b, -b], axis=1).reshape(4)
+    X, y = rng.standard_normal((7, 3)) + 0.5, rng.choice([-1.0, 1.0], 7)
+    X[0], X[1] = (2.0, 3.0, -1.0), (2.0, 1.0, 5.0)  # each on the edge of two half-spaces, and counted in both
+    expected = np.zeros((4, 3))
+    for r in range(4):
+        quarter = sum(a[r] * a[s] * W[s] @ np.outer(x, x) for s in range(4) for x in X) / 4
+        inside = sum(a[r] * y[i] * X[i] for i in range(7) if X[i] @ W[r] >= 0)
+        expected[r] = -0.3 * (quarter - inside)
+    np.testing.assert_allclose(theory.paired_relu_update(W, a, X, y, 0.3), expected, rtol=1e-12, atol=1e-14)
 
 
 def relu_step(W, a, X, y, step):
@@ -243,6 +307,20 @@ def test_the_paired_relu_update_tends_to_descent_and_the_printed_one_does_not():
 def test_what_is_wrong_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_moments_that_are_symmetric_to_the_rounding_of_float32(scale):
+    """Relative to the largest entry, however small the others; moments of zeros have the optimum zero."""
+    for off, taken in ((0.995e-4, True), (1.005e-4, False)):
+        S = scale * np.array([[2.0, 2 * off, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
+        if taken:
+            found = theory.optimum(S, scale * np.array([[2.0, 1.0, 1.0]]))
+            np.testing.assert_allclose(found, [[1.0, 1.0, 2.0]], atol=3e-4)
+        else:
+            with pytest.raises(ValueError, match="sxx must be symmetric"):
+                theory.optimum(S, np.ones((1, 3)))
+    np.testing.assert_array_equal(theory.optimum(np.zeros((2, 2)), np.zeros((3, 2))), np.zeros((3, 2)))
 
 
 def test_the_error_matrix_from_lists_and_from_what_is_not_finite():

@@ -99,6 +99,21 @@ def test_bounds_of_descent(ratio, s, f, c):
     assert (low <= exact) == (c < largest_step(ratio))
 
 
+@pytest.mark.parametrize("target", [1e-3, 7.0])
+@pytest.mark.parametrize(
+    ("bounds", "given"),
+    [
+        (log_bounds, (2.0, 1.8, 0.15, 0.85)),
+        (log_bounds, (4.5, 1.8, 0.15, 0.85)),
+        (log_bounds_corrected, (2.0, 1.8, 0.15, 0.85)),
+        (log_bounds_corrected, (4.5, 1.8, 0.15, 0.85)),
+        (lambda *given: log_bounds_descent(*given[:4], 0.7, *given[4:]), (3.0, 0.15, 0.85, 0.3)),
+    ],
+)
+def test_bounds_are_in_units_of_the_slower_target(bounds, given, target):
+    np.testing.assert_allclose(bounds(*given, target), np.array(bounds(*given)) + np.log(target), rtol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from lineament.theory import phase_descent
 from lineament.theory.phase_descent import (
     advance,
     log_threshold_descent,
@@ -217,3 +218,44 @@ def test_a_mode_may_be_far_below_the_other_before_its_law_is_linear(s):
     first = int(np.argmax(low <= high))
     assert first > 0
     assert log_threshold_descent(3.0, s, 0.9, 0.5) == pytest.approx(np.log(high[first]), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("depth", [2.0, 3.0, np.inf])
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_counts_of_steps_do_not_depend_on_units(depth, scale):
+    """σ ↦ cσ, σ* ↦ cσ* and η ↦ η c^{2/N − 2} take the same steps, also where a step is a billion units of time."""
+    targets, step = np.array([2.0, 1.0]), 0.1
+    plain = timetable_descent(targets, 0.013, depth, step)
+    scaled = timetable_descent(scale * targets, scale * 0.013, depth, step * scale ** (2 / depth - 2))
+    for one, other in zip(plain, scaled, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.min(plain.ends) > 10
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_a_million_steps_are_counted_and_no_more(scale):
+    """At depth 2 the flow takes log(9 · 9)/σ* from a tenth of the target to nine tenths."""
+    step = np.log(81) / 1.001e6 / scale
+    with pytest.raises(ValueError, match="step_size must be so large"):
+        timetable_descent([scale], 0.1 * scale, 2.0, step, 0.2, 0.9)
+    with pytest.raises(ValueError, match="step_size must be so large"):  # beside a mode that is there from the start
+        timetable_descent([scale, 0.105 * scale], 0.1 * scale, 2.0, step, 0.2, 0.9)
+
+
+@pytest.mark.parametrize("depth", [2.0, 2.5, 4.0, np.inf])
+@pytest.mark.parametrize("C", [1e-3, 0.3, 0.9, 1.0])
+def test_a_step_back_is_undone_by_a_step_however_near_the_target(depth, C):
+    """To full relative precision of what is left, −log(σ/σ*), as far as the step's own slope does not blur it."""
+    given = -np.array([1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 5.0, 30.0, 200.0])
+    settings = np.full(given.size, C), np.full(given.size, depth)
+    back = phase_descent._backward(given, *settings)
+    assert np.all((given - C <= back) & (back < given) | (np.abs(back - given) <= 1e-15 * np.abs(given)))
+    forth = back + phase_descent._gain(back, *settings)
+    np.testing.assert_allclose(forth, given, rtol=1e-13, atol=1e-15 * np.abs(back).max() if C == 1 else 0)
+
+
+@pytest.mark.parametrize(("s", "depth"), [(1e-12, np.inf), (1e-20, 3.0), (1e-9, 8.0)])
+def test_deep_modes_that_begin_far_below_their_level_take_too_many_steps(s, depth):
+    """The time grows as s^{2/N − 1}, whatever the step."""
+    with pytest.raises(ValueError, match="step_size must be so large"):
+        threshold_descent(2.0, s, 0.9, 1.0, depth=depth)

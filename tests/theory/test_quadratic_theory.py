@@ -1,12 +1,14 @@
 """The coupled modes of quadratic networks: the printed equations, solvable cases, and limits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from lineament.theory import modes
+from lineament.theory import modes, quadratic
 from lineament.theory.quadratic import PRINTED_BIAS_RATE, trajectory
 
 TIMES = np.linspace(0, 12, 25)
@@ -97,3 +99,17 @@ def test_a_bias_that_is_off_lingers_the_longer_the_more_modes_are_active(k):
 def test_bad_input_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         trajectory(**{"times": [0.0, 1.0], "target": [1.0], "start": 0.1} | change)
+
+
+def test_modes_that_the_integrator_gives_up_are_an_error(monkeypatch):
+    failed = SimpleNamespace(success=False, message="no step is small enough", y=np.zeros((2, 1)))
+    monkeypatch.setattr(quadratic, "solve_ivp", lambda *given, **named: failed)
+    with pytest.raises(RuntimeError, match="could not be solved: no step is small enough"):
+        trajectory([0.0, 1.0], [1.0], 0.1)
+
+
+def test_how_long_modes_can_be_followed_falls_with_all_that_moves_them():
+    with pytest.raises(ValueError, match=r"times must be at most 117647 for"):  # 1e6 / (3 + 2 + 3 + 0.5)
+        trajectory([0.0, 1e9], [2.0, 1.0], [0.5, 1.5], bias=1.0, bias_target=-2.0, bias_rate=0.5)
+    with pytest.raises(ValueError, match=r"times must be at most 250000 for"):  # without a bias 1e6 / (3 + 1)
+        trajectory([0.0, 1e9], [2.0, 1.0], 0.5, bias_target=-2.0, bias_rate=0.5)

@@ -10,7 +10,7 @@ import pytest
 from lineament.theory import circulation, kernel_modes, layers, log_det, narrowing, singular_flow, twin
 
 EPS = np.finfo(float).eps
-SIDES = pytest.mark.parametrize(("share", "counts"), [(0.95, False), (1.05, True)])
+SIDES = pytest.mark.parametrize(("share", "counts"), [(0.995, False), (1.005, True)])
 SCALES = pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
 
 

@@ -34,3 +34,12 @@ def test_the_time_to_a_value_is_when_it_is_reached(depth):
 def test_rows_of_other_shapes_are_refused():
     with pytest.raises(ValueError, match="time and target must be one row each"):
         singular_values(np.zeros((2, 2)), [1.0], 0.1, 2)
+
+
+def test_small_targets_from_time_zero_on():
+    found = singular_values([0.0, 0.2], [0.0, 0.3], 0.1, 2)
+    np.testing.assert_allclose(found[0], 0.1, rtol=1e-14)
+    assert found[1, 0] < 0.1 < found[1, 1] < 0.3
+    for time, target in (([-1e-300], [1.0]), ([0.0], [-1e-300])):
+        with pytest.raises(ValueError, match="must be"):
+            singular_values(time, target, 0.1, 2)

@@ -363,3 +363,29 @@ def test_descent_converges_below_a_rate_of_two_and_not_at_it(step_size, stable):
 def test_kinks_are_looked_for_between_minus_eight_and_eight(side):
     assert find_kinks(lambda z: np.abs(z - 7.9 * side)) == pytest.approx((7.9 * side,), abs=1e-7)
     assert find_kinks(lambda z: np.abs(z - 8.5 * side)) == ()
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (4, 7), (6, 6)])
+def test_examples_at_right_angles_have_no_spread_and_rounding_makes_none_below_zero(shape):
+    for seed in range(20):
+        Q = np.linalg.qr(np.random.default_rng(seed).normal(size=shape[::-1]))[0].T
+        assert 0 <= twin.covariance_spread(Q) < 1e-15
+
+
+@pytest.mark.parametrize("kink", [-3.1, -0.7, 0.3, 2.5])
+def test_the_derivative_of_a_callable_stays_on_its_side_of_a_kink_wherever_it_is(kink):
+    phi = resolve(lambda z: np.abs(z - kink) * (2 + np.sin(z)))
+    assert phi.kinks == pytest.approx((kink,), abs=1e-9)
+    for distance in (1e-6, 1e-5, 1e-4, 1e-3, 4e-3, 0.1):
+        z = kink + distance * np.array([-1.0, 1.0])
+        exact = np.sign(z - kink) * (2 + np.sin(z)) + np.abs(z - kink) * np.cos(z)
+        np.testing.assert_allclose(phi.derivative(z), exact, rtol=0, atol=3e-15 / distance + 1e-10)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "elu", "tanh"])
+def test_the_kernel_of_the_twin_is_linear_in_the_weights_of_both_layers(activation):
+    x = np.random.default_rng(8).normal(size=(5, 3))
+    alone = [twin.feature_map(activation, spread=0.7, first=first, second=1 - first).kernel(x) for first in (1.0, 0.0)]
+    for first, second in ((0.25, 1.0), (1.0, 0.25), (3.0, 4.0), (0.0, 1e-3)):
+        both = twin.feature_map(activation, spread=0.7, first=first, second=second).kernel(x)
+        np.testing.assert_allclose(both, first * alone[0] + second * alone[1], rtol=1e-12, atol=1e-14)

@@ -92,9 +92,9 @@ def test_along_flows(d, n, sign):
 
 
 def test_starts_of_the_wrong_determinant_are_refused():
-    with pytest.raises(ValueError, match=r"start must be of a positive determinant \(Proposition 5\); got -1"):
+    with pytest.raises(ValueError, match=r"start must be of a positive determinant \(Proposition 5\); got -1$"):
         t.norm_bound(np.diag([1.0, -1.0]), 0.1)
-    with pytest.raises(ValueError, match=r"start must be of a positive determinant \(Proposition 5\); got 0"):
+    with pytest.raises(ValueError, match=r"start must be of a positive determinant \(Proposition 5\); got 0$"):
         t.norm_bound(np.zeros((2, 2)), 0.1)
     with pytest.raises(ValueError, match="negative determinant"):
         t.norm_bound(np.eye(2), 0.1, determinant=-1)
@@ -145,3 +145,23 @@ def test_the_sign_of_a_determinant_that_does_not_fit_float64_is_known(scale):
     assert t.norm_bound(scale * np.eye(150), 0.1) == t.norm_bound(np.eye(150), 0.1)
     with pytest.raises(ValueError, match=r"start must be of a negative determinant .*; got 1·exp\(-?1036.16\)"):
         t.norm_bound(scale * np.eye(150), 0.1, determinant=-1)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_constants_of_any_norm_transcribed(dimension):
+    """c = ‖e₁e₁ᵀ‖/√(2m) and −c′ = ‖e₁e₁ᵀ‖ + ‖values‖ + (Σ ‖e_ie_jᵀ‖²)^½, by loops over the observed entries."""
+    weights = np.random.default_rng(dimension).uniform(0.5, 2, size=(dimension, dimension))
+    norm = lambda W: np.abs(weights * W).sum()  # noqa: E731
+    values = np.eye(dimension)
+    values[:2, :2] = [[0, 1], [1, 0]]
+    squares = 0.0
+    for i in range(dimension):
+        for j in range(dimension):
+            unit = np.zeros((dimension, dimension))
+            unit[i, j] = 1.0
+            if (i, j) == (0, 0):
+                corner = norm(unit)
+            else:
+                squares += norm(unit) ** 2
+    expected = corner / np.sqrt(2 * (dimension**2 - 1)), -(corner + norm(values) + np.sqrt(squares))
+    assert t.constants(dimension, norm) == pytest.approx(expected, rel=1e-13, abs=0)
