@@ -99,6 +99,19 @@ def test_a_budget_ends_training():
     assert short.time in (0.0, 1e-9 / task.d.max())
 
 
+@pytest.mark.parametrize("share", [1.0001, 1.003, 1.01, 1.03, 1.1])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_minimum_just_before_the_end_of_the_budget_is_found(seed, share):
+    task, *_ = some_task(seed, noise=5.0)
+    rates = theory.flow_rates(task.d)
+    free = theory.best_stopping(task, rates)
+    assert 0 < free.time < np.inf
+    found = theory.best_stopping(task, rates, share * free.time)
+    assert found.time == pytest.approx(free.time, rel=1e-4)
+    assert found.error == pytest.approx(free.error, rel=1e-12)
+    assert found.gain > 0
+
+
 def test_amplified_low_components_make_stopping_gain_more_within_a_budget_only():
     """§6.1. Signal in the high components; the low ones, too slow for the budget, enter only when amplified."""
     d = 10.0 ** -np.arange(6.0) * 1e3

@@ -129,22 +129,18 @@ def best_stopping(task: Linear, rates: ArrayLike, end: float = np.inf) -> Stoppi
     times = np.concatenate([[0.0], grid[:-1], [latest]])
     errors = expected_error(times, task, r)
     best = int(np.argmin(errors))
+    time, error = float(times[best]), float(errors[best])
+    if best > 0:
+        between = times[max(best - 1, 1)], times[min(best + 1, len(times) - 1)]
+        minimum = minimize_scalar(
+            lambda x: float(expected_error([np.exp(x)], task, r)[0]),
+            bounds=tuple(np.log(between)),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        time, error = min((float(np.exp(minimum.x)), float(minimum.fun)), (time, error), key=_error)
     # Past the last rate only rounding is left; a minimum must lie below the end by more than that.
-    if errors[best] >= final * (1 - 1e-12):
-        return Stopping(float(end), final, final)
-    if best == 0:
-        return Stopping(0.0, float(errors[0]), final)
-    between = (times[max(best - 1, 1)], times[min(best + 1, len(times) - 1)])
-    minimum = minimize_scalar(
-        lambda x: float(expected_error([np.exp(x)], task, r)[0]),
-        bounds=tuple(np.log(between)),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    time, error = min(
-        (float(np.exp(minimum.x)), float(minimum.fun)), (float(times[best]), float(errors[best])), key=_error
-    )
-    return Stopping(time, error, final)
+    return Stopping(time, error, final) if error < final * (1 - 1e-12) else Stopping(float(end), final, final)
 
 
 def _error(candidate: tuple[float, float]) -> float:

@@ -37,9 +37,8 @@ class _Watch(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        if any(
-            isinstance(part, Tensor) for part in (out if isinstance(out, tuple) else (out,))
-        ):  # not a shape or a type
+        parts = out if isinstance(out, tuple) else (out,)
+        if any(isinstance(part, Tensor) for part in parts):  # and not a shape or a type
             self._look((*args, *kwargs.values()))
         return out
 
