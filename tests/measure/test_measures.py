@@ -185,3 +185,26 @@ def test_names_are_not_compared_with_numbers():
         ):
             score([[0, 1], [0, 1]], ["0", "1"])
         assert score([["a", "b"]], ["a", "bc"])[0] >= 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("share", [0.1, 0.26, 0.5, 0.9])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_maps_up_to_the_largest_float_have_the_ranks_of_small_ones(dtype, share, compiled):
+    """The reciprocal of what is beyond a quarter of it is no normal float."""
+    rng = np.random.default_rng(0)
+    W = (rng.normal(size=(4, 2)) @ rng.normal(size=(2, 3))).astype(dtype)
+    W /= np.linalg.norm(W)
+    huge = dtype(share) * np.finfo(dtype).max * W
+    target = jnp.asarray(rng.normal(size=(4, 3)).astype(dtype))
+    measures = [
+        measure.effective_rank,
+        measure.stable_rank,
+        measure.numerical_rank,
+        lambda W: measure.alignment(W, target),
+    ]
+    for of in measures:
+        found = (jax.jit(of) if compiled else of)(jnp.asarray(huge))
+        np.testing.assert_allclose(found, of(jnp.asarray(W)), rtol=100 * np.finfo(dtype).eps)
+    norm = jax.jit(measure.frobenius_norm) if compiled else measure.frobenius_norm
+    np.testing.assert_allclose(norm(jnp.asarray(huge)) / np.finfo(dtype).max, share, rtol=100 * np.finfo(dtype).eps)

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..core import checks
+from .units import in_units
 
 
 def mode_strengths(W: Float[Array, "out in"], target: Float[Array, "out in"]) -> Float[Array, " mode"]:
@@ -18,7 +19,6 @@ def mode_strengths(W: Float[Array, "out in"], target: Float[Array, "out in"]) ->
 def alignment(W: Float[Array, "out in"], target: Float[Array, "out in"]) -> Float[Array, ""]:
     """The share `Σ_i (u_iᵀ W v_i)² / ‖W‖²_F` of W that lies in the target's modes; 1 when aligned, 0 for W = 0."""
     W = checks.matrix("W", W)
-    largest = jnp.max(jnp.abs(W))
-    scaled = W / jnp.where(largest == 0, 1, largest)  # the squares of a map of 1e-200 are zero
+    scaled = in_units(W, jnp.max(jnp.abs(W)))  # the squares of a map of 1e-200 are zero
     total = jnp.sum(scaled**2)
     return jnp.sum(mode_strengths(scaled, target) ** 2) / jnp.where(total == 0, 1, total)

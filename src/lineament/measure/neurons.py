@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from ..core import checks
 from .spectra import exp_entropy
+from .units import in_units
 
 
 def directions(W: Float[Array, "hidden in"]) -> Float[Array, "hidden in"]:
@@ -22,7 +23,7 @@ def directions(W: Float[Array, "hidden in"]) -> Float[Array, "hidden in"]:
 def _directions(name: str, W: Float[Array, "hidden in"]) -> Float[Array, "hidden in"]:
     W = checks.matrix(name, W)
     # Scaled first: the square of a neuron of 1e-200 is zero.
-    scaled = _in_units(W, jnp.max(jnp.abs(W), axis=1, keepdims=True))
+    scaled = in_units(W, jnp.max(jnp.abs(W), axis=1, keepdims=True))
     length = jnp.sqrt(jnp.sum(scaled**2, axis=1, keepdims=True))
     return scaled / jnp.where(length == 0, 1, length)
 
@@ -74,11 +75,4 @@ def _weights(weights: Float[Array, " hidden"], neurons: int) -> Float[Array, " h
         raise ValueError(f"weights must be a vector of {neurons} number(s), one for each neuron; got shape {c.shape}")
     if not isinstance(c, Tracer) and not (np.isfinite(c) & (np.asarray(c) >= 0)).all():
         raise ValueError(f"weights must be finite numbers of at least 0; got {np.asarray(c)}")
-    return _in_units(c, jnp.max(c))
-
-
-def _in_units(values: Float[Array, "..."], largest: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Values divided by the largest of them; zeros stay zeros."""
-    # XLA multiplies by a reciprocal, and takes that of numbers beyond 4e307, which is no normal float, for zero.
-    unit = jnp.where(largest > 1, 1 / 16, 1)
-    return unit * values / (unit * jnp.where(largest == 0, 1, largest))
+    return in_units(c, jnp.max(c))

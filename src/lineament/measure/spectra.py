@@ -9,6 +9,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core import arguments, checks
+from .units import in_units
 
 
 def singular_values(W: Float[Array, "*stack out in"]) -> Float[Array, "*stack mode"]:
@@ -20,8 +21,7 @@ def frobenius_norm(W: Float[Array, "*stack out in"]) -> Float[Array, "*stack"]:
     """Root of the sum of squared entries."""
     W = checks.matrices("W", W)
     largest = jnp.max(jnp.abs(W), axis=(-2, -1), keepdims=True)
-    scaled = W / jnp.where(largest == 0, 1, largest)
-    return largest[..., 0, 0] * jnp.sqrt(jnp.sum(scaled**2, axis=(-2, -1)))
+    return largest[..., 0, 0] * jnp.sqrt(jnp.sum(in_units(W, largest) ** 2, axis=(-2, -1)))
 
 
 def nuclear_norm(W: Float[Array, "*stack out in"]) -> Float[Array, "*stack"]:
@@ -59,7 +59,7 @@ def numerical_rank(W: Float[Array, "*stack out in"], threshold: float | None = N
 
 def relative(s: Float[Array, "*stack mode"]) -> Float[Array, "*stack mode"]:
     """Falling singular values divided by the largest; zeros stay zeros."""
-    return s / jnp.where(s[..., :1] == 0, 1, s[..., :1])
+    return in_units(s, s[..., :1])
 
 
 def exp_entropy(shares: Float[Array, "*stack mode"]) -> Float[Array, "*stack"]:
