@@ -50,7 +50,7 @@ def install(python: str, version: str) -> Path:
     # The pip that comes with Python takes many times as long to choose among versions.
     subprocess.run((*pip, "--quiet", "--upgrade", "pip"), check=True)
     newest = ("--quiet", "--upgrade", "--upgrade-strategy", "eager", "-c", str(constraints))
-    subprocess.run((*pip, *newest, "-e", ".[dev,torch]"), check=True)
+    subprocess.run((*pip, *newest, "-e", ".[dev,docs,torch]"), check=True)
     return inside
 
 

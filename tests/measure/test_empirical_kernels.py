@@ -377,11 +377,24 @@ def test_a_function_that_mixes_examples_is_refused(mixed, dtype):
     )
     with pytest.raises(ValueError, match="same value whatever else is in its batch"):
         kernels.empirical(lambda W, x: mixed(jnp.tanh(x @ W)), W, x)
-    # Large values, large sums and values that are no numbers are not taken for that, nor is an example by itself.
+    # Values that are large or no numbers are not taken for that, nor is an example by itself.
     alone = kernels.empirical(lambda W, x: jnp.tanh(x @ W), W, x)
     assert kernels.empirical(lambda W, x: 1e6 + jnp.tanh(x @ W), W, x) == pytest.approx(alone, rel=1e-5)
     assert kernels.empirical(lambda W, x: jnp.nan * (x @ W), W, x).shape == (4, 4, 2, 2)
     assert kernels.empirical(lambda W, x: mixed(x @ W), W, x[:1]).shape == (1, 1, 2, 2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_outputs_that_cancel_are_not_taken_for_those_of_a_function_that_mixes(seed):
+    """A mirrored network gives zero, but for rounding, which is another in batches of another size."""
+    rng = np.random.default_rng(seed)
+    X, W, signs = (jnp.asarray(rng.normal(size=size)) for size in ((24, 10), (16, 10), 16))
+    network = lambda W, x: jax.nn.softplus(x @ W.T) @ jnp.concatenate([signs, -signs])  # noqa: E731
+    found = kernels.empirical(network, jnp.concatenate([W, W]), X)
+    slopes = jax.nn.sigmoid(X @ W.T) * signs[None]
+    np.testing.assert_allclose(found, 2 * (slopes @ slopes.T) * (X @ X.T), rtol=1e-11, atol=1e-11)
+    with pytest.raises(ValueError, match="same value whatever else is in its batch"):
+        kernels.empirical(lambda W, x: network(W, x) - network(W, x).mean(keepdims=True), jnp.concatenate([W, W]), X)
 
 
 def test_a_linen_module_takes_its_variables():

@@ -1,5 +1,6 @@
 """The tangent kernel against the inner products of gradients, and against JAX."""
 
+import copy
 import gc
 import operator
 import warnings
@@ -1472,3 +1473,33 @@ def naive_jacobian(model, x):
             pairs = zip(parameters, gradients, strict=True)
             rows.append(torch.cat([(torch.zeros_like(p) if g is None else g).flatten() for p, g in pairs]))
     return torch.stack(rows).unflatten(0, (len(x), -1))
+
+
+class Mirrored(nn.Module):
+    """Two copies of a network, the second with the opposite sign: what it gives is rounding alone."""
+
+    def __init__(self, width, mixed=0.0):
+        super().__init__()
+        self.hidden, self.readout = nn.Linear(10, 2 * width), nn.Linear(2 * width, 3, bias=False)
+        self.mixed = mixed
+        with torch.no_grad():
+            for part in (self.hidden.weight, self.hidden.bias):
+                part[width:] = part[:width]
+            self.readout.weight[:, width:] = -self.readout.weight[:, :width]
+
+    def forward(self, x):
+        h = functional.softplus(self.hidden(x))
+        return self.readout(h + self.mixed * h.mean(0, keepdim=True)) + self.mixed * h.mean(0)[:3]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("examples", [1, 2, 3, 24])
+def test_outputs_that_cancel_are_not_taken_for_those_of_a_model_that_mixes(dtype, examples):
+    for seed in range(4):
+        torch.manual_seed(seed)
+        model, x = Mirrored(37).to(dtype), torch.randn(examples, 10, dtype=dtype)
+        wanted = naive(copy.deepcopy(model).double(), x.double())
+        assert float(model(x).abs().max()) < 100 * torch.finfo(dtype).eps
+        torch.testing.assert_close(ntk(model, x).double(), wanted, rtol=0, atol=1e3 * torch.finfo(dtype).eps)
+        with pytest.raises(ValueError, match="this one mixes examples"):
+            ntk(Mirrored(37, 1e-2).to(dtype), torch.randn(examples + 1, 10, dtype=dtype))

@@ -352,13 +352,14 @@ def _value(model: Any, parameters: Any, x: jax.Array) -> jax.Array:
 
 
 def _refuse_mixing(model: Any, parameters: Any, two: jax.Array) -> None:
-    """Refuse a function whose value for an example depends on the rest of its batch: each is differentiated alone."""
-    values = _together_and_alone(model, parameters, two)
+    """Refuse a function whose value for an example depends on the rest of its batch: each is differentiated alone.
+
+    Derivatives are compared, not values: of a mirrored start all values are zero, but for rounding.
+    """
+    apart, size = _together_and_alone(model, parameters, two)
     # Batches of another size may add in another order: rounding leaves far less than the root of the precision.
-    noise = float(jnp.finfo(values[0].dtype).eps) ** 0.5
-    together, alone = (np.asarray(part, np.float64) for part in values)
-    largest = np.abs(together).max(initial=0, where=np.isfinite(together))
-    if not np.allclose(together, alone, rtol=0, atol=noise * largest, equal_nan=True):
+    coarsest = max(float(jnp.finfo(leaf).eps) for leaf in [*jax.tree.leaves(parameters), apart])
+    if apart > coarsest**0.5 * size:
         raise ValueError(
             "model must give an example the same value whatever else is in its batch; it gives another for the first two "
             "together than for each alone, as normalisation over the batch does while training"
@@ -367,8 +368,17 @@ def _refuse_mixing(model: Any, parameters: Any, two: jax.Array) -> None:
 
 @eqx.filter_jit
 def _together_and_alone(model: Any, parameters: Any, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The values of some examples as a batch, and of each as a batch of its own."""
-    return _value(model, parameters, x), jnp.concatenate([_value(model, parameters, one[None]) for one in x])
+    """Of a random sum of what examples give: how far gradients are apart, as a batch and one by one, and their size."""
+
+    def total(p: Any, parts: list[jax.Array]) -> jax.Array:
+        values = jnp.concatenate([_value(model, p, part) for part in parts])
+        return jnp.sum(values * jax.random.normal(jax.random.key(0), values.shape, values.dtype))
+
+    together, alone = (
+        jax.tree.leaves(jax.grad(total)(parameters, parts)) for parts in ([x], [one[None] for one in x])
+    )
+    norm = lambda leaves: jnp.sqrt(sum(jnp.sum(jnp.abs(leaf) ** 2) for leaf in leaves))  # noqa: E731
+    return norm([a - b for a, b in zip(together, alone, strict=True)]), norm(alone)
 
 
 @eqx.filter_jit
