@@ -263,7 +263,7 @@ class Jacobian:
     def _terms(self, out: Tensor) -> float:
         """How large what outputs are sums of is: those of a mirrored network cancel, and what is left is rounding."""
         pairs = zip(self.held.values(), self._combined(out)[1], strict=True)
-        return sum(float((parameter * given).abs().sum()) for parameter, given in pairs if given is not None)
+        return sum(float((parameter.detach() * _written(parameter, given)).abs().sum()) for parameter, given in pairs)
 
     def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
         """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""
