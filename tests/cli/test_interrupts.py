@@ -1,6 +1,7 @@
 """Ctrl-C that arrives where Python drops exceptions."""
 
 import gc
+import signal
 import sys
 import time
 
@@ -10,11 +11,11 @@ from lineament.cli import interrupts
 
 
 @pytest.fixture(autouse=True)
-def _no_other_collection():
-    """None but those that are asked for: another would come before what it is to interrupt."""
-    gc.disable()
+def _interruptible():
+    """What a shell starts in the background ignores interruptions, tests too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    gc.enable()
+    signal.signal(signal.SIGINT, before)
 
 
 @interrupts.kept()
