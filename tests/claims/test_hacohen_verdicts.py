@@ -98,12 +98,13 @@ def test_noise_at_eight_records_is_taken_for_an_order_no_more_often_than_at_one(
     assert taken < 0.05 < 0.1 < largest
 
 
-def peaks(*at: int) -> figure_5.Peaks:
+def peaks(*at: int, case: figure_5.Case = figure_5.QUICK.cases[0]) -> figure_5.Peaks:
     """Of six networks whose accuracy peaks about the same epochs of 20, one epoch for each number of components."""
     epochs = np.arange(1, 21)
     middle = np.array(at)[None, :, None] + np.array([0, 0, 0, -1, 1, 0])[:, None, None]
     curves = -np.abs(epochs - np.minimum(middle, 20)).astype(float)
-    return figure_5.Peaks(figure_5.QUICK.cases[0], epochs, (1, 10, 100, 3072), curves, curves, 100)
+    components = (1, 10, 100, 1000)[: len(at) - 1]
+    return figure_5.Peaks(case, epochs, (*components, 3072), curves, curves, 100)
 
 
 def test_images_with_all_their_components_are_shown_and_not_judged():
@@ -115,6 +116,39 @@ def test_images_with_all_their_components_are_shown_and_not_judged():
     rising = figure_5._checks(peaks(20, 20, 20, 4))
     assert all("last record" in check.void for check in rising)
     assert peaks(3, 20, 20, 20).comparable() == [0, 1]
+
+
+def test_figure_5a_compares_what_is_printed_to_peak_early_with_what_peaks_later():
+    printed = figure_5.FULL.cases[0]
+    judged = lambda *at: figure_5._checks(peaks(*at, case=printed))  # noqa: E731
+    checks = judged(6, 3, 9, 14, 20)
+    assert [check.name.partition(": ")[2].partition(", in")[0] for check in checks] == [
+        "decline of the accuracy after its peak, P = 1",
+        "decline of the accuracy after its peak, P = 10",
+        "delay of the peak from P = 1 to 100, epochs",
+        "delay of the peak from P = 10 to 100, epochs",
+        "delay of the peak from P = 100 to 1000, epochs",
+    ]
+    assert all(check.passed for check in checks), "which of the first two peaks before the other is not printed"
+    assert [check.passed for check in judged(12, 3, 9, 14, 20)] == [True, True, False, True, True]
+    assert [check.passed for check in judged(3, 12, 9, 14, 20)] == [True, True, True, False, True]
+    assert [check.passed for check in judged(3, 3, 9, 8, 20)] == [True, True, True, True, False]
+    assert [bool(check.void) for check in judged(3, 3, 20, 20, 20)] == [False] * 4 + [True], "both still rise"
+    assert [check.passed for check in judged(20, 3, 12, 14, 20)][:2] == [False, True], "no decline"
+
+
+def test_the_decline_of_a_network_begins_where_the_others_peak():
+    curves = np.zeros((3, 5))
+    curves[0, 1], curves[1, 2], curves[2, 2] = 9.0, 3.0, 3.0
+    curves[:, -1] = 1.0
+    # The mean of the last two peaks at 2, where the first is at 0; that of the others at 1, where they are at 0.
+    np.testing.assert_allclose(figure_5._decline(curves), [-1.0, -1.0, -1.0])
+    rng = np.random.default_rng(0)
+    ensembles = [rng.normal(size=(4, 30)) for _ in range(400)]
+    noise = np.array([figure_5._decline(curves).mean() for curves in ensembles])
+    assert abs(noise.mean()) < 4 * noise.std() / 20, "noise alone is no decline"
+    own = np.array([np.mean(curves.max(axis=1) - curves[:, -1]) for curves in ensembles])
+    assert own.mean() > 40 * own.std() / 20, "from a network's own peak it would be one"
 
 
 def test_a_printed_check_that_fails_decides_whatever_cannot_be_told():
