@@ -2,9 +2,9 @@
 
 On a recent GPU a product of float32 matrices keeps ten bits of each factor by default (TF32). Numbers that are laid
 beside a theory must not depend on that, so that whatever lineament computes uses all of float32 unless less is asked
-for: TF32, or factors of bfloat16 (seven bits), whose products are added in float32. What was used stands in the
-settings of a run. A CPU computes float32 products in full whatever is asked for. Products in float64 are left alone by
-TF32; bfloat16 is refused for them.
+for: TF32, or factors of bfloat16 (seven bits), whose products are added in float32; what a convolution adds up is then
+rounded to bfloat16 as well. What was used stands in the settings of a run. A CPU computes float32 products in full
+whatever is asked for. Products in float64 are left alone by TF32; bfloat16 is refused for them.
 """
 
 from collections.abc import Callable

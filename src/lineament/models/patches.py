@@ -34,7 +34,8 @@ def convolve(
     `lax.conv` is many times slower there inside a loop. Elsewhere images are convolved by `lax.conv`, all members at
     once, forwards and backwards; only the derivative with respect to the kernels, which libraries for convolution
     compute badly for an ensemble, is a product of patches. With factors of bfloat16, whose products cost so little that
-    memory is what counts, all three are products of blocks of pixels. Differentiable in reverse mode, as often as wanted.
+    memory is what counts, all three are products of blocks of pixels, and what a convolution gives, added in float32, is
+    rounded to bfloat16 as well. Differentiable in reverse mode, as often as wanted.
     """
     return _correlate(h, K, kernel, _above(kernel), padding)
 
@@ -80,7 +81,7 @@ def _correlate(h: jax.Array, K: jax.Array, kernel: Sides, above: Sides, padding:
     def elsewhere(h: jax.Array, K: jax.Array) -> jax.Array:
         padded, total = _padded(factor(h), kernel, above, padding), K.dtype
         if padded.dtype == jnp.bfloat16:
-            return blocks.convolve(padded, factor(K), kernel, total)
+            return blocks.convolve(padded, factor(K), kernel, padded.dtype).astype(total)
         return _by_library(padded, factor(K), kernel).astype(total)
 
     return lax.platform_dependent(h, K, cpu=jax.custom_batching.sequential_vmap(on_cpu), default=elsewhere)

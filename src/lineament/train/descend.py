@@ -65,7 +65,8 @@ def descend(
         on_divergence: "raise" stops with a `Diverged` error that names member, step and loss; "keep" carries on and
             leaves the rest of that member's records not-a-number, with the step in `diverged_at`.
         precision: Of float32 products on a GPU: "float32"; "tf32", which is faster and keeps ten bits of each factor; or
-            "bf16", which is faster still and keeps seven, in gradients too. Sums are in float32 in any case.
+            "bf16", which is faster still and keeps seven, in gradients too. Sums are in float32 in any case; with "bf16"
+            those of convolutions are then rounded.
         progress: Called now and then with the share of the run that is done.
 
     Returns:
