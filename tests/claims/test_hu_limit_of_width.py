@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lineament import data, models, starts
-from lineament.claims.hu import figure_3, images, limit_of_width
+from lineament.claims.hu import appendix_a, figure_3, images, limit_of_width
 from lineament.claims.hu.limit_of_width import around, circular_ntk, erf_dual, kernel, outputs
 from lineament.theory import dual_activations, kernels
 
@@ -144,3 +144,34 @@ def test_a_network_that_does_not_leave_its_twin_says_nothing_if_it_was_off_it_by
         found[gap, in_the_limit] = check.passed, check.failed
         assert ("too narrow: in the limit of width it is" in check.void) == (gap > in_the_limit)
     assert found == {(0.01, 0.01): (True, False), (0.9, 0.01): (False, False), (0.9, 0.9): (False, True)}
+
+
+@pytest.mark.parametrize(
+    ("gap", "in_the_limit", "late", "early", "growth"),
+    [
+        (0.01, 0.01, 0.9, "passed", "passed"),
+        (0.5, 0.01, 0.9, "void", "passed"),  # 25 % in relative mean square: wider networks would not be off so far
+        (0.5, 0.5, 0.9, "failed", "passed"),
+        (0.5, 0.01, 0.1, "void", "void"),  # 1 % in the end, which is more than the limit was off before
+        (0.5, 0.5, 0.1, "failed", "failed"),
+        (0.5, 0.01, 0.0, "void", "failed"),
+    ],
+)
+def test_whole_images_are_judged_in_the_limit_of_width_too(gap, in_the_limit, late, early, growth):
+    settings = appendix_a.check.settings["full"]._replace(networks=("convolutional",))
+    run = compared(gap, in_the_limit, late)
+    if late < 0.9:
+        run.networks["convolutional"][3, 2:] = 0.0  # nothing off V_lin either
+    found = appendix_a._checks([("MNIST", run)], settings)
+    said = ["passed" if check.passed else "void" if check.void else "failed" for check in found]
+    assert said == [early, growth]
+    quick = appendix_a._checks([("digits", run)], settings._replace(growth=False))
+    assert "told apart linearly" in quick[1].void
+
+
+def test_the_linear_phase_of_whole_images_has_steps_enough():
+    small = appendix_a.check.settings["quick"]
+    data_set = appendix_a._load(small.images[0])
+    training = small.images[0].training._replace(width=8, steps=60)
+    run = images.follow(data_set, "per image", training, jax.random.key(0), small.networks)
+    assert run.end >= 8

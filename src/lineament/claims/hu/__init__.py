@@ -421,6 +421,6 @@ CLAIMS = (
         },
         kind="experiment",
         quick="10 s",
-        full="8 min on an H200",
+        full="15 min on an H200 (estimate)",
     ),
 )

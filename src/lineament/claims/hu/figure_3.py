@@ -146,12 +146,12 @@ def _checks(
     return [
         at_most(f"early relative MSE, {name}, worst pair", apart, BARS[name],
                 f"\"small\" in print: {100 * BARS[name]:.0f} %, set before the runs",
-                void=_narrow(apart, max(run.in_the_limit(name).early_gap(name) for run in on), BARS[name])),
+                void=narrow(apart, max(run.in_the_limit(name).early_gap(name) for run in on), BARS[name])),
         at_least(f"last relative MSE over the early one, {name}, least", growth, GROWTH,
-                 "\"grows afterwards\": three times at least", void=_narrow(-growth, -grown, -GROWTH)),
+                 "\"grows afterwards\": three times at least", void=narrow(-growth, -grown, -GROWTH)),
         at_most(f"gap of the early losses on V_lin over the first, {name}, worst", gap, LOSS_GAP,
                 "\"almost identical\" in a plot of the losses: 3 % of its height",
-                void=_narrow(gap, max(run.in_the_limit(name).loss_gap(name) for run in compared.values()), LOSS_GAP)),
+                void=narrow(gap, max(run.in_the_limit(name).loss_gap(name) for run in compared.values()), LOSS_GAP)),
         at_most(f"early change of the loss off V_lin, {name}, worst", max(map(abs, before)), OFF,
                 "printed: progress off V_lin begins after the linear phase; 2 % of that loss"),
         at_least(f"later progress off V_lin, {name}, least", min(after), OFF,
@@ -160,7 +160,7 @@ def _checks(
     ]  # fmt: skip
 
 
-def _narrow(found: float, in_the_limit: float, bar: float) -> str:
+def narrow(found: float, in_the_limit: float, bar: float) -> str:
     """Why a number above its bar cannot answer, if it is not in the limit of width."""
     return (
         f"too narrow: in the limit of width it is {abs(in_the_limit):.3g}, which meets the bar"
