@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import struct
+import sys
 import tarfile
 import urllib.error
 import urllib.request
@@ -274,3 +275,11 @@ def test_a_download_without_end_is_cut_off(places, monkeypatch, told):
     with pytest.raises(ValueError, match="must have at most 3 MiB; got"):
         catalogue.load("fashion-mnist")
     assert answer.given == (0 if told else 4 * download.PIECE)
+
+
+def test_the_cache_is_not_asked_for_where_the_named_folder_has_the_files(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "platformdirs", None)  # as on a borrowed machine
+    monkeypatch.setenv("LINEAMENT_DATA", str(tmp_path))
+    assert catalogue.locate("digits") == tmp_path
+    with pytest.raises(ModuleNotFoundError, match="platformdirs"):
+        catalogue.folders()

@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_passed_over():
 
 def on_a_bare_host(*arguments):
     """Run without packages that a borrowed machine may not have; the command line itself needs one of them."""
-    absent = ("pydantic", "typer", "rich", "cvxpy", "torch", "matplotlib", "jinja2")
+    absent = ("pydantic", "typer", "rich", "cvxpy", "torch", "matplotlib", "jinja2", "platformdirs")
     code = (
         f"import sys; sys.modules |= dict.fromkeys({absent})\n"
         f"from lineament.execution import unattended; unattended.main({list(arguments)!r})"

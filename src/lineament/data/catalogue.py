@@ -5,6 +5,7 @@ user's cache; then they are downloaded into the cache. Each is verified by its c
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..core import arguments
@@ -36,8 +37,14 @@ def cache_folder() -> Path:
 
 def folders() -> list[Path]:
     """Where data sets are looked for, in order."""
-    named = os.environ.get(VARIABLE)
-    return ([Path(named)] if named else []) + [cache_folder()]
+    return list(_folders())
+
+
+def _folders() -> Iterator[Path]:
+    """The same one by one: the cache is asked for last, by a package that a borrowed machine may lack."""
+    if named := os.environ.get(VARIABLE):
+        yield Path(named)
+    yield cache_folder()
 
 
 def missing(entry: Entry | TableEntry, root: Path, partial: bool = False) -> list[File]:
@@ -52,7 +59,7 @@ def missing(entry: Entry | TableEntry, root: Path, partial: bool = False) -> lis
 def locate(name: str, *, partial: bool = False) -> Path | None:
     """The first folder that holds all files of a data set, or None; any folder will do for one without files."""
     data_set, partial = entry(name), arguments.truth("partial", partial)
-    return next((root for root in folders() if not missing(data_set, root, partial)), None)
+    return next((root for root in _folders() if not missing(data_set, root, partial)), None)
 
 
 def load(

@@ -246,12 +246,14 @@ def keep_compiled() -> None:
     JAX_COMPILATION_CACHE_DIR, if set, is left to say otherwise.
     """
     import jax
-    import platformdirs
 
     if "JAX_COMPILATION_CACHE_DIR" in os.environ or jax.config.jax_compilation_cache_dir:  # type: ignore[attr-defined]
         return
-    folder = Path(platformdirs.user_cache_dir("lineament")) / "jax"
-    with contextlib.suppress(OSError):  # a home that cannot be written to costs time, not results
+    # A home that cannot be written to, or a borrowed machine that lacks the package, costs time, not results.
+    with contextlib.suppress(OSError, ImportError):
+        import platformdirs
+
+        folder = Path(platformdirs.user_cache_dir("lineament")) / "jax"
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             jax.config.update("jax_compilation_cache_dir", str(folder))
