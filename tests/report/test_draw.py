@@ -267,6 +267,18 @@ def test_a_colour_has_one_meaning_in_a_figure():
     assert all(colours == {0: style.LIGHT.palette[0], 1: style.LIGHT.palette[1]} for colours in crowded)
 
 
+def test_panels_that_count_up_by_numbers_of_their_own_share_a_ramp_and_others_keep_the_palette():
+    few = [(f"P = {p}", group) for group, p in enumerate((1, 10, 100))]
+    many = [(f"P = {p}", group) for group, p in enumerate((1, 3, 10, 30, 100, 300, 1000, 3072))]
+    images = [("test images", 0), ("training images", 1)]
+    first, peaks, second, again = coloured(few, images, many, images)
+    assert peaks == again
+    assert set(peaks.values()) <= set(style.LIGHT.palette)
+    assert len(set(peaks.values())) == 2
+    assert [second[group] for group in range(8)] == list(style.LIGHT.ramp)
+    assert first == {group: second[group] for group in range(3)}
+
+
 def test_a_name_stands_beside_its_own_line_and_on_none():
     curves = {"falling": 4 - T, "rising": T, "flat": 0 * T + 6}
     picture = draw.draw(one(*(fig.measured(T, y, name, group) for group, (name, y) in enumerate(curves.items()))))

@@ -28,6 +28,8 @@ def colours_of(panels: Sequence[Panel], theme: Theme) -> list[dict[int, str]]:
     """
     keys, names = _meanings(panels)
     ramp = _ordered(names)
+    if len(names) - len(ramp) > len(theme.palette):  # as where panels count up by numbers of their own
+        ramp = _largest_family(names)
     if len(names) - len(ramp) > len(theme.palette):  # too many to give each its own: the numbers of the groups decide
         keys = [{group: (group, 0) for group in panel} for panel in keys]
         names = {(group, 0): [] for group in sorted({group for group, _ in names})}
@@ -80,6 +82,16 @@ def _ordered(names: dict[Key, list[str]]) -> list[Key]:
                 if len(set(column)) == len(family):
                     return [list(family)[place] for place in np.argsort(column)]
     return []
+
+
+def _largest_family(names: dict[Key, list[str]]) -> list[Key]:
+    """The largest set of groups whose names differ by numbers, in the order of the groups; none if it is of two."""
+    families: dict[str, list[Key]] = {}
+    for key, labels in names.items():
+        for label in labels[:1]:
+            families.setdefault(NUMBER.sub("#", label), []).append(key)
+    numbered = [sorted(family) for kind, family in families.items() if "#" in kind and len(family) >= LEAST]
+    return max(numbered, key=len, default=[])
 
 
 def _value(text: str) -> float:
