@@ -31,6 +31,8 @@ def followed(x, begin):
     kept = x > np.finfo(float).eps * 11 * x.max()
     while x[0] - 13 < 0:
         x = x + 17 if x[1] > 19 * 2 else x
+    refuse(x < 23 * begin, "x must be larger")
+    x = arguments.number("x", x, 0, 29**2) + 31
     return x[part][kept]
 '''
 
@@ -65,7 +67,9 @@ def test_only_values_of_formulas_are_changed():
 def test_what_decides_where_whether_and_how_exactly_is_left_alone():
     found = {before for _, before, _ in changes()}
     assert "x + 17" in found
-    assert not any(part in before for before in found for part in ("begin", "finfo", "11", "13", "19"))
+    assert "31" in found
+    assert not any(part in before for before in found for part in ("begin", "finfo", "11", "13", "19", "23"))
+    assert "29 ** 2" not in found
 
 
 def test_only_lines_that_are_executed_are_changed():

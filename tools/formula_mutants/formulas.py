@@ -1,9 +1,9 @@
 """What is changed in a formula: a sign, an exponent, a factor, a constant by one per cent.
 
 Only arithmetic that computes a value is changed. Shapes, indices, ranges, keyword arguments, defaults, functions that
-return a whole number or whether something is so, conditions of branches and loops, and what an error says are left
-alone, and so are tolerances: constants so small, and what is reckoned with the precision of float64 (`np.finfo`). A
-change there is no other formula.
+return a whole number or whether something is so, conditions of branches and loops, what is refused and what an error
+says are left alone, and so are tolerances: constants so small, and what is reckoned with the precision of float64
+(`np.finfo`). A change there is no other formula.
 """
 
 import ast
@@ -20,6 +20,8 @@ SHAPES = {
     "int", "len", "round", "slice", "tile", "repeat", "moveaxis", "swapaxes", "leggauss", "hermegauss", "chebpts2",
 }  # fmt: skip
 """Functions whose arguments say how many or where, not what."""
+REFUSALS = {"refuse", "_refuse_long"}
+"""Functions that refuse arguments, as all of `arguments` do: what they are given says what is allowed."""
 TOLERANCE = 1e-5
 ROOTS = {"sqrt", "cbrt"}
 Replacement = tuple[str, ast.expr]
@@ -92,7 +94,8 @@ def _aside(parent: ast.AST, field: str) -> bool:
             return field == "slice"
         case ast.Call(func=func):
             name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-            return field in ("keywords", "func") or (field == "args" and name in SHAPES)
+            spared = name in SHAPES or name in REFUSALS or ast.unparse(func).startswith("arguments.")
+            return field in ("keywords", "func") or (field == "args" and spared)
         case ast.If() | ast.IfExp() | ast.While():
             return field == "test"
         case _:

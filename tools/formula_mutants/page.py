@@ -21,7 +21,7 @@ def reasons(kind: str) -> dict[str, str]:
             that a claim rests on: a guard against overflow, a tolerance, a block of memory, an index.
     """
     entries = tomllib.loads(REASONS.read_text()).get("mutant", [])
-    return {entry["key"]: entry["reason"] for entry in entries if entry["kind"] == kind}
+    return {key: entry["reason"] for entry in entries if entry["kind"] == kind for key in entry["keys"]}
 
 
 def page(outcomes: Sequence[Outcome], heading: str, slack: Mapping[str, str], aside: Mapping[str, str]) -> str:

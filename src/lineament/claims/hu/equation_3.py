@@ -183,9 +183,9 @@ def _as_printed(name: str, p: np.ndarray, q: np.ndarray, c: np.ndarray) -> tuple
 def _limit_gap(rng: np.random.Generator) -> float:
     """How far NNGP and tangent kernel of infinite width are from the recursion over the formulas as printed.
 
-    Inputs of lengths from 0.1 to 10, then inputs that lie close together, some of them within 1e-4 to 1e-2.
+    Inputs of lengths from 0.1 to 10 and some below 1e-4, then inputs that lie close together, some within 1e-4 to 1e-2.
     """
-    spread = rng.normal(size=(20, 6)) * 10 ** rng.uniform(-1, 1, (20, 1))
+    spread = rng.normal(size=(20, 6)) * 10 ** np.r_[rng.uniform(-1, 1, 16), rng.uniform(-6, -4.5, 4)][:, None]
     near = rng.normal(size=6) + 0.04 * rng.normal(size=(80, 6))
     near[-6:] = near[0] + 10.0 ** rng.uniform(-4, -2, (6, 1)) * rng.normal(size=(6, 6))
     gaps = []

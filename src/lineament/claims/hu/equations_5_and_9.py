@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from ... import models
 from ...evidence import Evidence, at_most
 from ...evidence import figure as fig
-from ...theory import twin
+from ...theory import assumptions, twin
 from ...theory.activations import resolve
 from ..instances import generator
 from ..sizes import sizes
@@ -43,7 +43,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     automatic differentiation of the networks' own activations and Gauss's rule on panels. Then random functions with
     kinks, waves and slopes of any sign, whose constants are known, handed over as plain callables. What is made of the
     constants is written out beside the library's: the kernels of the features, the spread of the inputs from their pairs
-    one by one, and descent on the features step by step.
+    one by one, and descent on the features step by step. What the report on Assumption 3.1 says of moments, norms and
+    overlaps is written out for many examples and for fewer than dimensions.
     """
     rng = generator(key)
     exact = _closed_forms()
@@ -66,6 +67,12 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             at_most(
                 "relative gap of TrΣ²/d to its mean over pairs",
                 abs(twin.covariance_spread(X) / spread - 1),
+                1e-12,
+                SUMS,
+            ),
+            at_most(
+                "worst relative gap of the report on Assumption 3.1 to what it compares, written out",
+                max(_report_gap(X), _report_gap(X[:4])),
                 1e-12,
                 SUMS,
             ),
@@ -171,6 +178,34 @@ def _spread_by_pairs(X: np.ndarray) -> float:
     return float(np.mean(pairs)) / X.shape[1]
 
 
+def _report_gap(X: np.ndarray) -> float:
+    """How far the report on Assumption 3.1 is from moments, norms and overlaps as its documentation states them."""
+    report, (n, d) = assumptions.check(X), X.shape
+    mean, covariance = X.mean(axis=0), np.atleast_2d(np.cov(X.T))
+    total, second = np.trace(covariance), np.sum(covariance**2)
+    trace, spread = total / d, max(second - total**2 / n, total**2 / d) / d
+    largest, gram = np.linalg.norm(covariance, 2), np.linalg.norm(X, 2) ** 2 / n
+    norms = np.array([x @ x for x in X]) / d
+    overlaps = np.array([x @ y for i, x in enumerate(X) for y in X[:i]]) / d
+    widest, strongest = np.abs(norms - 1).max(), np.abs(overlaps).max()
+    deviation, unit = np.sqrt(spread / d), np.sqrt(np.log(n) / d)
+    extremes = np.sqrt(2 * np.log(2 * n)), np.sqrt(2 * np.log(2 * overlaps.size))
+    expected = [
+        (mean @ mean / trace, d / n, 2 * d / n + 0.1),
+        (trace, 1.0, 1.1),
+        (largest / trace, 1.0, 10.0),
+        (np.sqrt(np.mean((norms - norms.mean()) ** 2)), np.sqrt(2) * deviation),
+        (widest, np.sqrt(2) * deviation * extremes[0]),
+        (np.sqrt(np.mean(overlaps**2)), deviation),
+        (strongest, deviation * extremes[1]),
+    ]
+    stated = [number for row in expected for number in (row if len(row) == 3 else (*row, 2 * row[1]))]
+    found = [number for line in report.lines for number in (line.value, line.reference, line.allowed)]
+    stated += [trace, spread, largest, gram, widest / unit, strongest / unit]
+    found += [report.trace, report.spread, report.largest, report.gram, report.norm_constant, report.overlap_constant]
+    return float(np.abs(np.divide(found, stated) - 1).max())
+
+
 def _kernel_gap(X: np.ndarray, name: str, spread: float, first: float, second: float) -> float:
     """How far the kernel of the features is from that of equations 5 and 9, added up with their weights."""
     d, (zeta, *theta) = X.shape[1], _closed_forms()[name]
@@ -185,8 +220,9 @@ def _kernel_gap(X: np.ndarray, name: str, spread: float, first: float, second: f
 def _descent_gap(rng: np.random.Generator, X: np.ndarray) -> float:
     """How far the twin's outputs and loss after some steps are from those of descent, one step after the other."""
     y, fresh, answers = rng.uniform(-1, 1, EXAMPLES), _inputs(rng), rng.uniform(-1, 1, EXAMPLES)
-    steps = (0.2, 0.5)
-    features = twin.feature_map("softplus", spread=_spread_by_pairs(X), first=steps[0] / steps[1], second=1.0)
+    features = twin.feature_map("softplus", spread=_spread_by_pairs(X), first=0.4, second=1.0)
+    larger = float(1.6 * EXAMPLES / np.linalg.norm(features(X), 2) ** 2)  # so that one mode swings about its limit
+    steps = (0.4 * larger, larger)
     model = twin.two_layer(X, y, activation="softplus", first_step_size=steps[0], second_step_size=steps[1])
     psi, others, weights, gaps = features(X), features(fresh), np.zeros(DIMENSION + 2), []
     for step in range(1, STEPS + 1):
