@@ -149,7 +149,9 @@ def test_the_page_counts_slack_as_slack_and_lists_what_was_missed():
     outcomes += [campaign.Outcome(mutant(key), "green", ("a",), "") for key in ("loose", "missed")]
     outcomes.append(campaign.Outcome(mutant("raises"), "error", ("a",), ""))
     slack = {"loose": "The bound is one-sided."}
-    told = page.page(outcomes, "Ten.", slack, {})
+    aside = {"aaaa": "A tolerance.", "lineament.theory.m.f": "A route.", "bbbb": "A tolerance."}
+    told = page.page(outcomes, "Ten.", slack, aside)
+    assert "- A tolerance. `aaaa`, `bbbb`.\n- A route. `theory.m.f`." in told.split("## Set aside")[1]
     assert "| a sign | 10 | 7 | 0 | 1 | 1 | 1 | 90% |" in told
     assert "The bound is one-sided." in told.split("## Not noticed")[0]
     assert "`missed`" in told.split("## Not noticed")[1]

@@ -37,9 +37,17 @@ def page(outcomes: Sequence[Outcome], heading: str, slack: Mapping[str, str], as
             heading, *head, *rows, _row("all", sum(words.values(), Counter())), "",
             "## Slack", "", *(excused or ["None."]), "",
             "## Not noticed", "", *(missed or ["None."]), "",
-            "## Drawn and set aside", "", *([f"- `{key}`: {why}" for key, why in aside.items()] or ["None."]), "",
+            "## Set aside", "", *(_set_aside(aside) or ["None."]), "",
         ]
     )  # fmt: skip
+
+
+def _set_aside(aside: Mapping[str, str]) -> list[str]:
+    """A line for each reason, with the changes and functions that it is given for."""
+    keys: dict[str, list[str]] = {}
+    for key, reason in aside.items():
+        keys.setdefault(reason, []).append(f"`{key.removeprefix('lineament.')}`")
+    return [f"- {reason} {', '.join(named)}." for reason, named in keys.items()]
 
 
 def share(outcomes: Sequence[Outcome], slack: Mapping[str, str]) -> float:
