@@ -63,7 +63,7 @@ mutants: $(SETUP)
 
 # The same for claims: a hundred changes of the formulas behind them, each of which should turn a claim red. Half an hour on a core.
 formula-mutants: $(SETUP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.formula_mutants --out docs/formula_mutants.md
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.formula_mutants $(if $(SEED),--seed $(SEED),) --out docs/formula_mutants.md
 
 # Hostile arguments, damaged files and wrong command lines: no traceback of a dependency, no silent wrong answer, no hang.
 fuzz: $(SETUP)

@@ -24,6 +24,16 @@ def energy(x, n=3 + 1):
 
 def count(x) -> int:
     return x + 1
+
+
+def followed(x, begin):
+    part = slice(begin, begin + 7)
+    kept = x > np.finfo(float).eps * 11 * x.max()
+    while x[0] - 13 < 0:
+        x = x + 17 if x[1] > 19 * 2 else x
+    refuse(x < 23 * begin, "x must be larger")
+    x = arguments.number("x", x, 0, 29**2) + 31
+    return x[part][kept]
 '''
 
 
@@ -52,6 +62,14 @@ def test_only_values_of_formulas_are_changed():
     assert not any(before in ("n - 1", "2 * n", "n - 2", "3 + 1", "2 * 2", "1 + 1", "x + 1") for _, before, _ in found)
     assert not any(before in ("1e-09", "0.5 * 1") for _, before, _ in found)
     assert sum(kind == "factor" for kind, _, _ in found) == 1, "a product of several factors is doubled once"
+
+
+def test_what_decides_where_whether_and_how_exactly_is_left_alone():
+    found = {before for _, before, _ in changes()}
+    assert "x + 17" in found
+    assert "31" in found
+    assert not any(part in before for before in found for part in ("begin", "finfo", "11", "13", "19", "23"))
+    assert "29 ** 2" not in found
 
 
 def test_only_lines_that_are_executed_are_changed():
@@ -131,11 +149,16 @@ def test_the_page_counts_slack_as_slack_and_lists_what_was_missed():
     outcomes += [campaign.Outcome(mutant(key), "green", ("a",), "") for key in ("loose", "missed")]
     outcomes.append(campaign.Outcome(mutant("raises"), "error", ("a",), ""))
     slack = {"loose": "The bound is one-sided."}
-    told = page.page(outcomes, "Ten.", slack, {})
+    aside = {"aaaa": "A tolerance.", "lineament.theory.m.f": "A route.", "bbbb": "A tolerance."}
+    told = page.page(outcomes, "Ten.", slack, aside)
+    assert "- A tolerance. `aaaa`, `bbbb`.\n- A route. `theory.m.f`." in told.split("## Set aside")[1]
     assert "| a sign | 10 | 7 | 0 | 1 | 1 | 1 | 90% |" in told
     assert "The bound is one-sided." in told.split("## Not noticed")[0]
     assert "`missed`" in told.split("## Not noticed")[1]
     assert page.share(outcomes, slack) == pytest.approx(0.9)
+    whole = {"lineament.theory.m.f": "All of its bounds are one-sided."}
+    assert page.share(outcomes, whole) == 1, "a reason may be given for a function"
+    assert page.share([outcomes[7]._replace(mutant=mutant("loose", "g"))], whole) == 0
 
 
 def test_reasons_are_given_for_what_is_excused():

@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.formula_mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="mutants (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--claims", type=int, default=3, help="claims for each mutant (default: %(default)s)")
+    parser.add_argument("--claims", type=int, default=6, help="claims for each mutant (default: %(default)s)")
     parser.add_argument(
         "--cheap", type=float, default=30.0, help="leave out claims whose stored evidence took more seconds"
     )

@@ -1,8 +1,9 @@
 """What is changed in a formula: a sign, an exponent, a factor, a constant by one per cent.
 
 Only arithmetic that computes a value is changed. Shapes, indices, ranges, keyword arguments, defaults, functions that
-return a whole number or whether something is so, and what an error says are left alone, and so are constants so small
-that they are tolerances: a change there is no other formula.
+return a whole number or whether something is so, conditions of branches and loops, what is refused and what an error
+says are left alone, and so are tolerances: constants so small, and what is reckoned with the precision of float64
+(`np.finfo`). A change there is no other formula.
 """
 
 import ast
@@ -16,9 +17,11 @@ MODULES = ("theory", "measure")
 """Where the formulas are: what is forecast, and what is read off a run."""
 SHAPES = {
     "range", "reshape", "zeros", "ones", "full", "empty", "eye", "linspace", "geomspace", "logspace", "arange", "split",
-    "int", "len", "round", "tile", "repeat", "moveaxis", "swapaxes", "leggauss", "hermegauss", "chebpts2",
+    "int", "len", "round", "slice", "tile", "repeat", "moveaxis", "swapaxes", "leggauss", "hermegauss", "chebpts2",
 }  # fmt: skip
 """Functions whose arguments say how many or where, not what."""
+REFUSALS = {"refuse", "_refuse_long"}
+"""Functions that refuse arguments, as all of `arguments` do: what they are given says what is allowed."""
 TOLERANCE = 1e-5
 ROOTS = {"sqrt", "cbrt"}
 Replacement = tuple[str, ast.expr]
@@ -64,6 +67,8 @@ def arithmetic(parent: ast.AST, function: str = "") -> Iterator[Site]:
         for place, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(node, ast.AST) or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Slice):
                 continue
+            if isinstance(node, ast.BinOp) and _precision(node):
+                continue
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 if not _decides(node):
                     yield from arithmetic(node, f"{function}.{node.name}".lstrip("."))
@@ -89,8 +94,9 @@ def _aside(parent: ast.AST, field: str) -> bool:
             return field == "slice"
         case ast.Call(func=func):
             name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-            return field in ("keywords", "func") or (field == "args" and name in SHAPES)
-        case ast.If():
+            spared = name in SHAPES or name in REFUSALS or ast.unparse(func).startswith("arguments.")
+            return field in ("keywords", "func") or (field == "args" and spared)
+        case ast.If() | ast.IfExp() | ast.While():
             return field == "test"
         case _:
             return field in ("annotation", "ops", "op", "ctx")
@@ -118,6 +124,11 @@ def changes(node: ast.expr, parent: ast.AST) -> Iterator[Replacement]:
                 yield "constant", ast.Constant(round(value * 1.01, 12))
         case _:
             return
+
+
+def _precision(node: ast.AST) -> bool:
+    """Whether something is reckoned with the precision of float64: how much counts as rounding."""
+    return any(isinstance(part, ast.Attribute) and part.attr == "finfo" for part in ast.walk(node))
 
 
 def _words(node: ast.AST) -> bool:

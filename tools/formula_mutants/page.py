@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .campaign import NO_RESULT, Outcome
+from .formulas import Mutant
 
 REASONS = Path(__file__).with_name("reasons.toml")
 BAR = 0.90
@@ -13,14 +14,14 @@ KINDS = {"sign": "a sign", "exponent": "an exponent", "factor": "a factor of two
 
 
 def reasons(kind: str) -> dict[str, str]:
-    """Mutants that no claim need notice, by digest, each with its reason.
+    """Mutants that no claim need notice, by digest or, all of a function, by its full name; each with its reason.
 
     Args:
         kind: "slack" for a one-sided bound that is looser than the change; "no formula" for what computes no number
             that a claim rests on: a guard against overflow, a tolerance, a block of memory, an index.
     """
     entries = tomllib.loads(REASONS.read_text()).get("mutant", [])
-    return {entry["key"]: entry["reason"] for entry in entries if entry["kind"] == kind}
+    return {key: entry["reason"] for entry in entries if entry["kind"] == kind for key in entry["keys"]}
 
 
 def page(outcomes: Sequence[Outcome], heading: str, slack: Mapping[str, str], aside: Mapping[str, str]) -> str:
@@ -29,16 +30,24 @@ def page(outcomes: Sequence[Outcome], heading: str, slack: Mapping[str, str], as
     head = ["| change | mutants | red | undecided | no result | slack | green | share |", "| --- |" + " --- |" * 7]
     rows = [_row(KINDS[kind], counted) for kind, counted in words.items() if counted]
     green = [outcome for outcome in outcomes if outcome.word == "green"]
-    excused = [_line(outcome, slack[outcome.mutant.key]) for outcome in green if outcome.mutant.key in slack]
-    missed = [_line(outcome, "") for outcome in green if outcome.mutant.key not in slack]
+    excused = [_line(outcome, reason) for outcome in green if (reason := _reason(outcome.mutant, slack))]
+    missed = [_line(outcome, "") for outcome in green if not _reason(outcome.mutant, slack)]
     return "\n".join(
         [
             heading, *head, *rows, _row("all", sum(words.values(), Counter())), "",
             "## Slack", "", *(excused or ["None."]), "",
             "## Not noticed", "", *(missed or ["None."]), "",
-            "## Drawn and set aside", "", *([f"- `{key}`: {why}" for key, why in aside.items()] or ["None."]), "",
+            "## Set aside", "", *(_set_aside(aside) or ["None."]), "",
         ]
     )  # fmt: skip
+
+
+def _set_aside(aside: Mapping[str, str]) -> list[str]:
+    """A line for each reason, with the changes and functions that it is given for."""
+    keys: dict[str, list[str]] = {}
+    for key, reason in aside.items():
+        keys.setdefault(reason, []).append(f"`{key.removeprefix('lineament.')}`")
+    return [f"- {reason} {', '.join(named)}." for reason, named in keys.items()]
 
 
 def share(outcomes: Sequence[Outcome], slack: Mapping[str, str]) -> float:
@@ -48,7 +57,12 @@ def share(outcomes: Sequence[Outcome], slack: Mapping[str, str]) -> float:
 
 
 def _word(outcome: Outcome, slack: Mapping[str, str]) -> str:
-    return "slack" if outcome.word == "green" and outcome.mutant.key in slack else outcome.word
+    return "slack" if outcome.word == "green" and _reason(outcome.mutant, slack) else outcome.word
+
+
+def _reason(mutant: Mutant, reasons: Mapping[str, str]) -> str:
+    """The reason given for a mutant, or for all of its function."""
+    return reasons.get(mutant.key) or reasons.get(f"{mutant.module}.{mutant.function}", "")
 
 
 def _row(name: str, words: Counter[str]) -> str:

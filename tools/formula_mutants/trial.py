@@ -35,10 +35,15 @@ class Change(NamedTuple):
 
 def load() -> None:
     """Import all that claims use but the package itself; keep compiled programs."""
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(CACHE.resolve())
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.05"
-    os.environ["JAX_ENABLE_X64"] = "true"
     unit.load()
+    import jax
+
+    # Not by the environment, which JAX has read by then.
+    CACHE.mkdir(parents=True, exist_ok=True)
+    jax.config.update("jax_compilation_cache_dir", str(CACHE.resolve()))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    jax.config.update("jax_enable_x64", True)
 
 
 def cheap_claims(seconds: float) -> list[str]:

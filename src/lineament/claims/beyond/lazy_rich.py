@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 from ... import models, problems, starts, train
@@ -20,6 +21,7 @@ SHARES = np.array([1.0, 0.5])  # of the target's two singular values
 CHANGE = 0.1  # of the kernel, up to which training counts as lazy
 TIMES = np.r_[0.0, np.geomspace(1e-6, 1e5, 500)]
 CUBIC = "a cubic between 500 records over 11 decades: (11 ln 10/500)⁴/384 ≈ 1e-8 of a mode, steepened up to 10⁴ times"
+STEPS = "the integrator's 1e-12 for a step, and fewer than 10⁴ steps"
 GRAMS = (
     "end_to_end",
     train.Record("first", lambda model, problem, layers: layers[0].T @ layers[0], ("i", "j")),
@@ -28,10 +30,11 @@ GRAMS = (
 
 
 class Settings(NamedTuple):
-    """How many |λ|, from 1e-3 to 1e2, and how many sizes σ* of the target, from 1e-2 to 10."""
+    """How many |λ|, from 1e-3 to 1e2, how many sizes σ* of the target, from 1e-2 to 10, how many modes from any start."""
 
     balances: int
     targets: int
+    modes: int
 
 
 class Map(NamedTuple):
@@ -42,13 +45,14 @@ class Map(NamedTuple):
     rank: np.ndarray
 
 
-@sizes(quick=Settings(21, 13), full=Settings(41, 25))
+@sizes(quick=Settings(21, 13, 60), full=Settings(41, 25, 1000))
 def check(settings: Settings, key: jax.Array) -> Evidence:
     """Flow of two-layer networks over λ and the size of the target, with the closed form's contours over it.
 
     One layer starts at zero, the other as √|λ| times an isometry: the first for λ < 0 (Varre et al.'s start, λ = −2γ),
     the second for λ > 0. Measured are the time at which the weaker mode is half learnt, the share of it that is learnt
-    before its tangent kernel has changed by a tenth, and the effective rank of W1 at the end.
+    before its tangent kernel has changed by a tenth, and the effective rank of W1 at the end. The equation stated holds
+    from any start: single modes from starts of either sign, beyond the target too, are integrated as two weights.
     """
     rng = generator(key)
     balances = np.geomspace(1e-3, 1e2, settings.balances)
@@ -59,6 +63,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     time = lambda_modes.time_to(weaker / 2, weaker, 0.0, balances)
     lazy = lambda_modes.laziness(weaker, 0.0, balances, CHANGE)
     rank = np.stack([effective_rank(_first_layer(sign * balances, targets)) for sign in (-1, 1)])
+    away, left, timed, shares = _from_any_start(rng, settings.modes)
     return Evidence(
         checks=[
             at_most("worst relative gap of the learning time", np.abs(measured.time / time - 1).max(), 1e-3, CUBIC),
@@ -68,6 +73,15 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                 np.abs(measured.rank - rank).max(),
                 1e-6,
                 "the integrator's 1e-9 for a step, and fewer than 10³ steps",
+            ),
+            at_most("worst gap of σ(t) from any start to two weights integrated", away, 1e-8, STEPS),
+            at_most("worst gap of what is left to learn, likewise", left, 1e-8, STEPS),
+            at_most("worst gap of the time to a value, likewise, as what is learnt meanwhile", timed, 1e-8, STEPS),
+            at_most(
+                "worst gap of laziness from any start to the kernel along the way",
+                shares,
+                1e-7,
+                "rounding of the kernel, 1e-16, of which a root near its least value keeps half the digits, × 10",
             ),
         ],
         numbers={
@@ -81,7 +95,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "data": "white inputs; a target of two values, σ* and σ*/2, σ* from 1e-2 to 10",
             "start": "one layer √|λ| times an isometry, the other zero; |λ| from 1e-3 to 1e2, both signs",
             "optimiser": "gradient flow",
-            "measure": "time to half of the weaker mode, share of it learnt lazily, effective rank of W1",
+            "measure": "time to half of the weaker mode, share of it learnt lazily, effective rank of W1; single modes "
+            "from any start",
         },
         figure=_figure(balances, targets, measured),
         remarks=[
@@ -144,6 +159,57 @@ def _first_layer(balance: np.ndarray, targets: np.ndarray) -> np.ndarray:
     sigma = np.pad(SHARES, (0, INPUTS - SHARES.size)) * targets[:, None, None]
     c = balance[:, None] / 2
     return np.where(c < 0, np.sqrt(np.hypot(sigma, c) - c), sigma / np.sqrt(np.hypot(sigma, c) + np.abs(c)))
+
+
+def _from_any_start(rng: np.random.Generator, count: int) -> tuple[float, float, float, float]:
+    """Random modes whose weights start anywhere: worst gaps of σ(t), of σ* − σ(t), of times, and of laziness.
+
+    The weights follow ȧ = b(σ* − ab), ḃ = a(σ* − ab), up to seven times the decay at the end. Gaps are relative to
+    |σ*| + |σ₀|; one in time is taken as what the mode moves in it.
+    """
+    a, b = rng.choice([-1.0, 1.0], (2, count)) * 10 ** rng.uniform(-2, 0.5, (2, count))
+    target = rng.choice([-1.0, 1.0], count) * 10 ** rng.uniform(-1, 1, count)
+    start, balance = a * b, a**2 - b**2
+    until = 7 / np.hypot(balance, 2 * target)
+
+    def field(_: float, weights: np.ndarray) -> np.ndarray:
+        first, second = weights.reshape(2, count)
+        error = until * (target - first * second)
+        return np.concatenate([second * error, first * error])
+
+    shares = np.linspace(0, 1, 13)
+    run = solve_ivp(field, (0, 1), np.concatenate([a, b]), "DOP853", shares, rtol=1e-12, atol=1e-14)
+    sigma = np.prod(run.y.reshape(2, count, shares.size), axis=0)
+    t, goal, begin, known = until[:, None] * shares, target[:, None], start[:, None], balance[:, None]
+    size = np.abs(goal) + np.abs(begin)
+    forecast = lambda_modes.trajectory(t, goal, begin, known)
+    away = np.abs(forecast - sigma) / size
+    left = np.abs(lambda_modes.residual(t, goal, begin, known) - (goal - sigma)) / size
+    late = lambda_modes.time_to(forecast, goal, begin, known)
+    timed = np.abs(late - t) * np.hypot(known, 2 * sigma) * np.abs(goal - sigma) / size
+    lazy = _lazy_share(target, start, balance)
+    gap = np.abs(lambda_modes.laziness(target, start, balance, CHANGE) - lazy)
+    return float(away.max()), float(left.max()), float(timed.max()), float(gap.max())
+
+
+def _lazy_share(target: np.ndarray, start: np.ndarray, balance: np.ndarray) -> np.ndarray:
+    """The share of the way at which the kernel √(λ² + 4σ²) first is no longer within a factor 1 + CHANGE of its start.
+
+    On the way it falls until the mode passes zero, if it does, and rises from there: on either part it is bisected.
+    """
+    turn = np.clip(start / (start - target), 0, 1)
+
+    def within(share: np.ndarray) -> np.ndarray:
+        ratio = np.hypot(balance, 2 * (start + share * (target - start))) / np.hypot(balance, 2 * start)
+        return (ratio <= 1 + CHANGE) & (ratio >= 1 / (1 + CHANGE))
+
+    fallen = within(turn)
+    low, high = np.where(fallen, turn, 0.0), np.where(fallen, 1.0, turn)
+    for _ in range(60):
+        middle = (low + high) / 2
+        inside = within(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return np.where(fallen & within(np.ones_like(start)), 1.0, low)
 
 
 def _figure(balances: np.ndarray, targets: np.ndarray, measured: Map) -> fig.Figure:

@@ -81,6 +81,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         checks=[
             *(at_least(f"least of norm − bound, {norm}", min(float(p.excess(norm).min()) for p in judged), 0,
                        "theory: the bound with the constants derived here, above those printed") for norm in NORMS),
+            at_least("largest bound over the spectral norm, loss 1e-8", max(_share(p) for p in logarithms + stiff), 0.99,
+                     "theory: sharp but for terms of order 1 beside 1/e, which is 2500 or more"),
+            at_most("worst relative gap of Equation 9 to the loss that layers are trained on", max(map(_loss_gap, right)),
+                    1e-9, "rounding of residuals of 1e-4 and more, 1e-12, × 1000"),
             at_most("determinants that changed sign", sum(not path.kept for path in judged), 0,
                     "Lemma 2: none at all"),
             at_most("largest of the losses reached", max(path.loss[-1] for path in logarithms + stiff), LATE[0],
@@ -154,6 +158,18 @@ def _gap(path: Route) -> float:
     m = observed.size - 1
     maps = singular_flow(path.time, path.start, lambda W: np.where(observed, W - values, 0) / m, path.depth).W
     return float(np.max(np.linalg.norm(path.W - maps, axis=(1, 2)) / np.linalg.norm(maps, axis=(1, 2))))
+
+
+def _share(path: Route) -> float:
+    """How much of the spectral norm at the end the bound gives."""
+    bound = two_by_two.norm_bound(path.start, path.loss[-1], "spectral", path.sign)
+    return float(bound / two_by_two.size(path.W[-1], "spectral"))
+
+
+def _loss_gap(path: Route) -> float:
+    """How far the loss as printed is from the one recorded in training, where it is above 1e-8."""
+    seen = path.loss > LATE[0]
+    return float(np.abs(two_by_two.loss(path.W[seen], path.sign) / path.loss[seen] - 1).max())
 
 
 def _slope(path: Route, norm: two_by_two.Norm) -> float:

@@ -71,7 +71,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     One start in five is the worst that the proof allows: near the minimiser, displaced along its least singular
     vectors (square maps) or out of its row space (rectangular ones). For square maps the rate must be n times the
     printed one, depth by depth. Unbalanced layers, W1 = diag(a, 1/a, 1) and W2 = W1⁻¹, show what goes wrong without
-    Assumption 1.
+    Assumption 1. What the bounds would forgive is asked for by hand: margin, rates and times of a certificate at layers
+    of simple powers, and the step and the imbalance that Remark 2 admits there.
     """
     rng = generator(key)
     times = np.r_[0, np.geomspace(1e-3, settings.until, settings.times)]
@@ -91,6 +92,8 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                     0, refused),
             at_least("largest (φ − φ*) / bound from unbalanced layers", beyond.max(), 10.0,
                      "the control must break the bound by far: tenfold"),
+            at_most("worst relative gap of a certificate to its numbers by hand", _gap_by_hand(), 1e-12,
+                    "rounding of powers, 1e-16 × 10⁴"),
         ],
         numbers=_looseness(flows),
         protocol={
@@ -108,6 +111,30 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "Without balance the guarantee is false: layers can be ill conditioned though their product is not.",
         ),
     )  # fmt: skip
+
+
+def _gap_by_hand() -> float:
+    """Three layers diag(2, 4^{1/3}), of product diag(8, 4), one away from the target diag(8, 5): the margin is 4."""
+    split, target, alpha = (np.diag([2.0, 4 ** (1 / 3)]),) * 3, np.diag([8.0, 5.0]), 3.0
+    pace, norm, step = 4 ** (4 / 3), np.sqrt(89.0), 1e-12  # δ^{2(n−1)/n}, ‖Λ‖_F, and any step
+    flow = theory.certify(split, target, strong_convexity=alpha)
+    descent = theory.certify(split, target, step_size=step)
+    balance, largest = (assumption.bound for assumption in descent.assumptions[2:])
+    pairs = [
+        (flow.excess, 1.5),
+        (flow.margin, 4.0),
+        (flow.rate, 6 * pace),
+        (flow.guarantee(1.5 * np.exp(-2)), 2 / (6 * pace)),
+        (float(flow.envelope(1 / (6 * pace))), 1.5 / np.e),
+        (flow.assumptions[2].bound, 1e-8 * (4 + 4 ** (2 / 3))),
+        (theory.guaranteed_rate(3, 4.0, alpha, square=True), 18 * pace),
+        (theory.deficiency_margin(np.diag([8.0, 4.0]), target), 4.0),
+        (descent.excess, 0.5),
+        (descent.rate, step * pace),
+        (balance, 16 / (256 * 27 * norm ** (4 / 3))),
+        (largest, 4 ** (10 / 3) / (6144 * 27 * norm ** (14 / 3))),
+    ]
+    return max(abs(found / stated - 1) for found, stated in pairs)
 
 
 def _by_depth(flows: list[Flows]) -> list[Check]:

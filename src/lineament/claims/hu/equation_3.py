@@ -13,10 +13,14 @@ from ...measure import kernels as measured_kernels
 from ...models import Affine
 from ...theory import kernels
 from ...theory.activations import resolve
+from ...theory.dual_activations import dual, quadrature_dual
 from ..instances import generator
 from ..sizes import sizes
 
 Kernels = dict[str, tuple[np.ndarray, np.ndarray]]
+FORMULAS = ("erf", "relu", "leaky_relu")
+SLOPES = {"relu": (0.0, 1.0), "leaky_relu": (0.01, 1.0)}  # of the two sides of 0
+ARCCOS = "rounding of the arc cosine of nearly parallel inputs: 1e-16 over an angle of 1e-4, × 100"
 
 
 class Settings(NamedTuple):
@@ -46,7 +50,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
 
     The start as printed, pairs (w, v) and (w, −v) in one network of width m, is differentiated, and compared with the
     formula of the kernel of width m/2 evaluated in NumPy. The form as two subtracted copies, which carries the idea to
-    any depth and to convolutions, is compared with the plain network.
+    any depth and to convolutions, is compared with the plain network. The limit from which kernels stray is evaluated a
+    second time, from the arc-cosine and arc-sine formulas as Cho & Saul (2009) and Williams (1997) print them, layer by
+    layer, on inputs of all lengths and at all angles; the library's quadrature must give the same.
     """
     rng = generator(key)
     X = jnp.asarray(rng.normal(size=(settings.examples, settings.inputs)))
@@ -66,6 +72,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
                     "rounding of differentiated float64 sums: 1e-15 × 100"),
             within("spread of the mirrored kernel over that of a plain one of width m", ratio, 1.3, 1.55,
                    "theory: √2 ± 10 %"),
+            at_most("worst relative gap of infinitely wide kernels to the formulas as printed", _limit_gap(rng), 1e-10,
+                    ARCCOS),
+            at_most("worst relative gap of quadrature to the same formulas", _quadrature_gap(rng), 1e-9,
+                    "quadrature's accuracy: 1e-10, × 10"),
         ],
         numbers={f"kernel gap, {label}": gap for label, gap in gaps.items()},
         settings={"networks": list(pairs)},
@@ -154,6 +164,61 @@ def _spread_over_width(rng: np.random.Generator, widths: np.ndarray, draws: int)
 
     plain = np.array([distance(int(m), 1) for m in widths])
     return plain, np.array([distance(int(m) // 2, 2) for m in widths])
+
+
+def _as_printed(name: str, p: np.ndarray, q: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E φ(u)φ(v) and E φ′(u)φ′(v) for variances p, q and covariances c, as Williams and Cho & Saul print them."""
+    if name == "erf":
+        square = (1 + 2 * p) * (1 + 2 * q)
+        return 2 / np.pi * np.arcsin(2 * c / np.sqrt(square)), 4 / np.pi / np.sqrt(square - 4 * c**2)
+    left, right = SLOPES[name]
+    theta = np.arccos(np.clip(c / np.sqrt(p * q), -1, 1))
+    value = np.sqrt(p * q) * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)
+    share = (np.pi - theta) / (2 * np.pi)
+    # φ = left·z + (right − left)·relu(z), of which the mixed terms have E zφ(z′) = c/2 and E φ′ = ½.
+    rise = right - left
+    return left**2 * c + left * rise * c + rise**2 * value, left**2 + left * rise + rise**2 * share
+
+
+def _limit_gap(rng: np.random.Generator) -> float:
+    """How far NNGP and tangent kernel of infinite width are from the recursion over the formulas as printed.
+
+    Inputs of lengths from 0.1 to 10 and some below 1e-4, then inputs that lie close together, some within 1e-4 to 1e-2.
+    """
+    spread = rng.normal(size=(20, 6)) * 10 ** np.r_[rng.uniform(-1, 1, 16), rng.uniform(-6, -4.5, 4)][:, None]
+    near = rng.normal(size=6) + 0.04 * rng.normal(size=(80, 6))
+    near[-6:] = near[0] + 10.0 ** rng.uniform(-4, -2, (6, 1)) * rng.normal(size=(6, 6))
+    gaps = []
+    for X in (spread, near):
+        K0 = X @ X.T / X.shape[1]
+        for name in FORMULAS:
+            K, tangent = K0, K0
+            for layers in (1, 2, 3):
+                p, q = np.diag(K)[:, None], np.diag(K)[None]
+                K, slope = _as_printed(name, p, q, K)
+                # Of an input with itself the arc cosine would leave an angle of 1e-8.
+                np.fill_diagonal(slope, np.diag(_as_printed(name, p, q, np.sqrt(p * q))[1]))
+                tangent = K + slope * tangent
+                found = kernels.infinite(X, activation=name, hidden_layers=layers)
+                other = kernels.infinite(X[:10], X[10:], activation=name, hidden_layers=layers)
+                for printed, whole, part in ((K, found.nngp, other.nngp), (tangent, found.ntk, other.ntk)):
+                    scale = np.sqrt(np.outer(np.diag(printed), np.diag(printed)))
+                    gaps.append(np.abs((whole - printed) / scale).max())
+                    gaps.append(np.abs((part - printed[:10, 10:]) / scale[:10, 10:]).max())
+    return float(max(gaps))
+
+
+def _quadrature_gap(rng: np.random.Generator) -> float:
+    """How far both expectations by quadrature, and by the closed forms in use, are from the formulas as printed."""
+    s, t, theta = rng.uniform(0.1, 3, 12), rng.uniform(0.1, 3, 12), rng.uniform(0.05, np.pi - 0.05, 12)
+    p, q, c = s**2, t**2, s * t * np.cos(theta)
+    gaps = []
+    for name in FORMULAS:
+        value, slope = _as_printed(name, p, q, c)
+        for found in (quadrature_dual(name, p, q, c), dual(name, p, q, c)):
+            gaps.append(np.abs(found.value - value) / (s * t))
+            gaps.append(np.abs(found.slope - slope))
+    return float(np.max(gaps))
 
 
 def _mirrored_figure(

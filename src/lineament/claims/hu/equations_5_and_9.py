@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from ... import models
 from ...evidence import Evidence, at_most
 from ...evidence import figure as fig
-from ...theory import twin
+from ...theory import assumptions, twin
 from ...theory.activations import resolve
 from ..instances import generator
 from ..sizes import sizes
@@ -21,6 +21,11 @@ SYMBOLS = ("ζ", "ϑ0", "ϑ1", "ϑ2")
 ROOT_2PI = np.sqrt(2 * np.pi)
 BAR = 1e-10
 ORIGIN = "quadrature's accuracy: about 1e-12, × 100"
+SUMS = "rounding of sums over the examples and steps, 1e-16 × 10⁴"
+STEPS = 40
+EXAMPLES, DIMENSION = 30, 12
+LAYERS = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.3, 1.0))
+"""Weights of the first and of the second layer's kernel: equations 5, 9 and 11, and unequal steps."""
 
 
 class Settings(NamedTuple):
@@ -36,7 +41,10 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     Closed forms: erf, piecewise linear, GELU and ELU by the Taylor coefficients of E φ(sg) at s = 1; tanh, sigmoid and
     softplus by Parseval's theorem, from the Fourier transform of sech². Then the expectations as printed, with φ′ by
     automatic differentiation of the networks' own activations and Gauss's rule on panels. Then random functions with
-    kinks, waves and slopes of any sign, whose constants are known, handed over as plain callables.
+    kinks, waves and slopes of any sign, whose constants are known, handed over as plain callables. What is made of the
+    constants is written out beside the library's: the kernels of the features, the spread of the inputs from their pairs
+    one by one, and descent on the features step by step. What the report on Assumption 3.1 says of moments, norms and
+    overlaps is written out for many examples and for fewer than dimensions.
     """
     rng = generator(key)
     exact = _closed_forms()
@@ -46,12 +54,31 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     functions = [_random_function(rng) for _ in range(settings.callables)]
     known = np.array([constants for _, constants in functions])
     callables = np.abs(np.array([twin.constants(phi) for phi, _ in functions]) - known)
+    X = _inputs(rng)
+    spread = _spread_by_pairs(X)
+    kernels = max(_kernel_gap(X, name, spread, *weights) for name in NAMES for weights in LAYERS)
     return Evidence(
         checks=[
             at_most("worst gap of quadrature to closed forms, named activations", closed.max(), BAR, ORIGIN),
             at_most("worst gap of the constants in use to closed forms", table.max(), BAR, ORIGIN),
             at_most("worst gap to the expectations as printed, φ′ by differentiation", printed.max(), BAR, ORIGIN),
             at_most("worst gap to closed forms, random callables", callables.max(), BAR, ORIGIN),
+            at_most("worst relative gap of the features' kernels to those printed", kernels, BAR, ORIGIN),
+            at_most(
+                "relative gap of TrΣ²/d to its mean over pairs",
+                abs(twin.covariance_spread(X) / spread - 1),
+                1e-12,
+                SUMS,
+            ),
+            at_most(
+                "worst relative gap of the report on Assumption 3.1 to what it compares, written out",
+                max(_report_gap(X), _report_gap(X[:4])),
+                1e-12,
+                SUMS,
+            ),
+            at_most(
+                "worst gap of the twin to descent on the features, over the labels", _descent_gap(rng, X), 1e-12, SUMS
+            ),
         ],
         numbers={
             f"{symbol}, {name}": float(value)
@@ -63,6 +90,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "activations": "erf, ReLU, leaky ReLU, tanh, sigmoid, softplus, GELU, ELU and the identity, and "
             f"{settings.callables} random functions with up to four kinks in [−3, 3]",
             "law of g": "standard normal",
+            "inputs": f"for what is made of the constants {EXAMPLES} of dimension {DIMENSION}, variances from 1/4 to 4",
         },
         figure=_constants_figure(known, callables),
         remarks=[
@@ -137,6 +165,76 @@ def _random_function(rng: np.random.Generator) -> tuple[Callable[[np.ndarray], n
     wave = damped * np.array([w * np.cos(p), np.sin(p), -(w**2) * np.sin(p), -(w**2) * (1 - w**2) * np.sin(p) / 2])
     hinges = np.array([c @ above, c @ (density - b * above), c @ density, c @ (b**2 * density) / 2])
     return phi, wave + hinges + [slope, 0, 0, 0]
+
+
+def _inputs(rng: np.random.Generator) -> np.ndarray:
+    """Inputs whose covariance is far from a multiple of the identity, and whose norms differ."""
+    return rng.standard_normal((EXAMPLES, DIMENSION)) * 4.0 ** np.linspace(-0.5, 0.5, DIMENSION)
+
+
+def _spread_by_pairs(X: np.ndarray) -> float:
+    """TrΣ²/d as the mean of ⟨x, x′⟩²/d over different examples."""
+    pairs = [(x @ y) ** 2 for i, x in enumerate(X) for j, y in enumerate(X) if i != j]
+    return float(np.mean(pairs)) / X.shape[1]
+
+
+def _report_gap(X: np.ndarray) -> float:
+    """How far the report on Assumption 3.1 is from moments, norms and overlaps as its documentation states them."""
+    report, (n, d) = assumptions.check(X), X.shape
+    mean, covariance = X.mean(axis=0), np.atleast_2d(np.cov(X.T))
+    total, second = np.trace(covariance), np.sum(covariance**2)
+    trace, spread = total / d, max(second - total**2 / n, total**2 / d) / d
+    largest, gram = np.linalg.norm(covariance, 2), np.linalg.norm(X, 2) ** 2 / n
+    norms = np.array([x @ x for x in X]) / d
+    overlaps = np.array([x @ y for i, x in enumerate(X) for y in X[:i]]) / d
+    widest, strongest = np.abs(norms - 1).max(), np.abs(overlaps).max()
+    deviation, unit = np.sqrt(spread / d), np.sqrt(np.log(n) / d)
+    extremes = np.sqrt(2 * np.log(2 * n)), np.sqrt(2 * np.log(2 * overlaps.size))
+    expected = [
+        (mean @ mean / trace, d / n, 2 * d / n + 0.1),
+        (trace, 1.0, 1.1),
+        (largest / trace, 1.0, 10.0),
+        (np.sqrt(np.mean((norms - norms.mean()) ** 2)), np.sqrt(2) * deviation),
+        (widest, np.sqrt(2) * deviation * extremes[0]),
+        (np.sqrt(np.mean(overlaps**2)), deviation),
+        (strongest, deviation * extremes[1]),
+    ]
+    stated = [number for row in expected for number in (row if len(row) == 3 else (*row, 2 * row[1]))]
+    found = [number for line in report.lines for number in (line.value, line.reference, line.allowed)]
+    stated += [trace, spread, largest, gram, widest / unit, strongest / unit]
+    found += [report.trace, report.spread, report.largest, report.gram, report.norm_constant, report.overlap_constant]
+    return float(np.abs(np.divide(found, stated) - 1).max())
+
+
+def _kernel_gap(X: np.ndarray, name: str, spread: float, first: float, second: float) -> float:
+    """How far the kernel of the features is from that of equations 5 and 9, added up with their weights."""
+    d, (zeta, *theta) = X.shape[1], _closed_forms()[name]
+    linear, constant = zeta**2 * X @ X.T / d, theta[1] ** 2 * spread / d
+    rho = np.linalg.norm(X, axis=1) / d**0.5 - 1
+    last = theta[0] + theta[1] * rho + theta[2] * rho**2
+    printed = first * (linear + constant) + second * (linear + constant / 2 + np.outer(last, last))
+    kernel = twin.feature_map(name, spread=spread, first=first, second=second).kernel(X)
+    return float(np.abs(kernel - printed).max() / np.abs(printed).max())
+
+
+def _descent_gap(rng: np.random.Generator, X: np.ndarray) -> float:
+    """How far the twin's outputs and loss after some steps are from those of descent, one step after the other."""
+    y, fresh, answers = rng.uniform(-1, 1, EXAMPLES), _inputs(rng), rng.uniform(-1, 1, EXAMPLES)
+    features = twin.feature_map("softplus", spread=_spread_by_pairs(X), first=0.4, second=1.0)
+    larger = float(1.6 * EXAMPLES / np.linalg.norm(features(X), 2) ** 2)  # so that one mode swings about its limit
+    steps = (0.4 * larger, larger)
+    model = twin.two_layer(X, y, activation="softplus", first_step_size=steps[0], second_step_size=steps[1])
+    psi, others, weights, gaps = features(X), features(fresh), np.zeros(DIMENSION + 2), []
+    for step in range(1, STEPS + 1):
+        weights = weights - steps[1] * psi.T @ (psi @ weights - y) / EXAMPLES
+        loss = np.sum((others @ weights - answers) ** 2) / (2 * EXAMPLES)
+        gaps += [
+            np.abs(model.coefficients(step) - weights).max(),
+            np.abs(model.predict(step, fresh) - others @ weights).max(),
+            abs(float(model.loss(step)) - np.sum((psi @ weights - y) ** 2) / (2 * EXAMPLES)),
+            abs(float(model.loss(step, fresh, answers)) - loss),
+        ]
+    return float(max(gaps))
 
 
 def _constants_figure(known: np.ndarray, gaps: np.ndarray) -> fig.Figure:

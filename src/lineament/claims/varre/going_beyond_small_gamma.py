@@ -45,6 +45,13 @@ class Settings(NamedTuple):
     sharpness: float = 0.2
 
 
+class Forecast(NamedTuple):
+    """σ(W)/√‖β∗‖ along the slow flow, (time, value), and what its end is away from one line, relative."""
+
+    values: np.ndarray
+    away: float
+
+
 class Data(NamedTuple):
     """Inputs, the direction of β∗, XᵀX, and the times at which runs are recorded, up to six times of alignment."""
 
@@ -69,7 +76,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     small network: the error of the mean of tr WWᵀ − |a|² must fall in proportion to the step.
     """
     data, targets = _data(settings, key), np.array(settings.targets)
-    forecast = _forecast(data, settings.width)
+    forecast, away = _forecast(data, settings.width)
     runs = [_descend(settings, data, index, 1.0, key) for index in range(len(targets))]
     quiet = _descend(settings, data, 0, 0.0, key)  # without noise ‖β∗‖ changes nothing but the clock
     weak = weak_error(key, settings.paths)
@@ -80,6 +87,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     return Evidence(
         checks=[
             *_aligned(runs, quiet, settings),
+            at_most("gap of the slow flow's end to one line in closed form, of either layer", away, 1e-3,
+                    "theory: (σ₂/σ₁)² after six times of alignment, e^−12 × 100"),
+            within("rate of the slow flow over its closed form", slow / closed, 0.95, 1.05, "theory ± 5 %"),
             at_most("gap of σ(W) to the slow flow at the weakest noise, of σ₁", gaps[-1], 0.05,
                     "theory, and ‖β*‖^(−½) ≤ 6 % for what noise of finite strength changes"),
             within("rate of alignment over that of the slow flow", rates[-1], 0.95, 1.05, "theory ± 5 %"),
@@ -88,8 +98,7 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
         ],
         numbers=_numbers(runs, quiet, targets, gaps)
         | {f"rate of alignment over that of the slow flow, ‖β*‖ = {norm:g}": rate
-           for norm, rate in zip(targets, rates, strict=True)}
-        | {"rate of the slow flow over its closed form": slow / closed},
+           for norm, rate in zip(targets, rates, strict=True)},
         settings={"time": float(data.times[-1])},
         protocol={
             "data": f"Gaussian inputs, d = {settings.inputs}, n = {settings.examples}, one output",
@@ -141,14 +150,16 @@ def _descend(settings: Settings, data: Data, index: int, noise: float, key: jax.
     )
 
 
-def _forecast(data: Data, width: int) -> np.ndarray:
-    """σ(W)/√‖β∗‖ along the slow flow, from where flow without noise ends: W1ᵀW1 = M(β∗) at γ = RATIO · ‖β∗‖."""
+def _forecast(data: Data, width: int) -> Forecast:
+    """The slow flow from where flow without noise ends: W1ᵀW1 = M(β∗) at γ = RATIO · ‖β∗‖."""
     M = log_det.best_gram(data.direction[None], RATIO)
     root = np.linalg.cholesky(M).T
     W1 = np.pad(root, ((0, width - len(root)), (0, 0)))  # any frame of hidden units will do
     a = np.pad(np.linalg.solve(root.T, data.direction), (0, width - len(root)))
     path = label_noise.slow_flow(data.times, W1, a[None], data.S)
-    return np.linalg.svd(path.W1, compute_uv=False)
+    values, line = np.linalg.svd(path.W1, compute_uv=False), label_noise.line(data.direction, data.S)
+    ends = values[-1, 0] / line.first, np.linalg.norm(path.W2[-1]) / line.second
+    return Forecast(values, float(np.abs(np.subtract(ends, 1)).max()))
 
 
 def _gaps(runs: list[Run], targets: np.ndarray, forecast: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -177,6 +188,8 @@ def _aligned(runs: list[Run], quiet: Run, settings: Settings) -> list[Check]:
                 "nearer to one direction than to two"),
         at_least("effective directions at the end without noise, least seed, of d", still.min() / settings.inputs, 0.9,
                  "theory: at γ = 2‖β∗‖ the largest of the d values is 1.03 times the others; 0.9 for l neurons"),
+        at_most("effective directions at the end without noise, largest seed, of d", still.max() / settings.inputs,
+                1 + 1e-9, "theory: d directions at most, exact up to rounding"),
     ]  # fmt: skip
 
 

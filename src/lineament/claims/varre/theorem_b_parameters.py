@@ -38,7 +38,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
     conditions = [log_det.kkt(instance.W1.T, instance.W2.T, *instance.data, instance.gamma) for instance in instances]
     stationarity = setting.by_shape(flows, [condition.stationarity for condition in conditions])
     value = np.array([log_det.objective(instance.W1.T, instance.W2.T, instance.gamma) for instance in instances])
-    least = np.array([log_det.minimum(*instance.data, instance.gamma).value for instance in instances])
+    minima = [log_det.minimum(*instance.data, instance.gamma) for instance in instances]
+    least = np.array([minimum.value for minimum in minima])
+    convex, gram = zip(*(_at_the_end(*pair) for pair in zip(instances, minima, strict=True)), strict=True)
     excess = np.abs(value - least) / (1 + np.abs(least))
     rng = generator(jax.random.fold_in(key, 1))
     rivals = np.array(
@@ -53,6 +55,9 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             at_most("worst residual of the first-order conditions, relative", stationarity.max(), 1e-6, STEPS),
             at_most("worst misfit ‖XW1W2 − Y‖/‖Y‖", misfit, 1e-6, STEPS),
             at_most("worst gap of the objective to its global minimum, relative", excess.max(), 1e-6, STEPS),
+            at_most("worst gap of the convex objective at the end of flow to the minimum, relative",
+                    (np.abs(convex - least) / (1 + np.abs(least))).max(), 1e-6, STEPS),
+            at_most("worst gap of W1W1ᵀ to that of the minimum, relative", max(gram), 1e-6, STEPS),
             at_least("least excess of a rival interpolator over the minimum", rivals.min(), -1e-9,
                      "theory: not below zero, up to rounding of objectives of some thousands"),
         ],
@@ -73,6 +78,13 @@ def check(settings: Settings, key: jax.Array) -> Evidence:
             "The minimiser is unique in W1W1ᵀ and W1W2 only: hidden units may be turned by any orthogonal matrix.",
         ],
     )  # fmt: skip
+
+
+def _at_the_end(instance: setting.Instance, minimum: log_det.Minimum) -> tuple[float, float]:
+    """The objective in M = W1W1ᵀ and β at the end of flow, and how far M is there from that of the minimum."""
+    M = instance.W1 @ instance.W1.T
+    convex = log_det.convex_objective(M, (instance.W1 @ instance.W2).T, instance.gamma)
+    return convex, float(np.linalg.norm(M - minimum.M) / np.linalg.norm(M))
 
 
 def _least_eigenvalue(W1: np.ndarray) -> float:
