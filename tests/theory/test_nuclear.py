@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lineament.theory import nuclear
 from lineament.theory.nuclear import least_nuclear_completion, least_nuclear_sensing
 
 
@@ -153,3 +154,16 @@ def test_the_solution_follows_the_sign_and_the_scale_of_the_values(scale):
     assert scaled.norm == pytest.approx(abs(scale) * plain.norm, rel=2e-5, abs=0)
     assert scaled.bound == pytest.approx(abs(scale) * plain.bound, rel=2e-5, abs=0)
     np.testing.assert_allclose(scaled.matrix / scale, plain.matrix, atol=1e-2)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_bound_that_is_off_either_way_is_no_certificate(factor, monkeypatch):
+    certify = nuclear._certify
+
+    def off(*arguments):
+        solution = certify(*arguments)
+        return solution._replace(bound=factor * solution.bound)
+
+    monkeypatch.setattr(nuclear, "_certify", off)
+    with pytest.raises(RuntimeError, match="only within a relative gap of"):
+        least_nuclear_completion([0, 1, 1], [0, 0, 1], [1.0, 2.0, 3.0], (2, 2))

@@ -110,9 +110,9 @@ def _solve(
     gap = 1.0
     for solver, options in _attempts(shape, accuracy):
         solution = _certify(*_programme(A, y / largest, shape, solver, options), A, y, shape, largest, fit)
-        if solution.gap <= accuracy:
+        if abs(solution.gap) <= accuracy:  # a bound far above the norm is none
             return solution
-        gap = min(gap, solution.gap)
+        gap = min(gap, abs(solution.gap))
     raise RuntimeError(f"the least nuclear norm was found only within a relative gap of {gap:.2g}")
 
 
