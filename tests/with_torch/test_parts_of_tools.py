@@ -837,7 +837,7 @@ def test_pairs_of_positions_go_together_as_far_as_there_is_room(monkeypatch, out
 @pytest.mark.parametrize("columns", [1, 30, 2048])
 @pytest.mark.parametrize("memory", [1.0, 2000.0, 4000.0, 1e9])
 def test_sums_over_positions_are_written_out_as_far_as_there_is_room(monkeypatch, memory, columns):
-    """And as many as fill one product."""
+    """As few parts as there must be, each of no more columns than a product has, and as large as the others."""
     b, k, c, g, t, o, i = 3, 4, 2, 2, 3, 5, 6
     p, q = (derivatives.Outer(draw(n, g, t, i), draw(n, c, g, t, o), lambda a: a, i) for n in (b, k))
     tile, rows = contract.Tile(b, k, c, "all", p.x, False), []
@@ -846,10 +846,12 @@ def test_sums_over_positions_are_written_out_as_far_as_there_is_room(monkeypatch
     tile._slices(p, q, memory)
     assert sum(J for J, _ in rows) == sum(K for _, K in rows) == g * o * i
     each = (b + k) * c * g * i * 8
-    step = rows[0][0] // (g * i)
-    assert step == 1 or step * each <= memory
-    assert step == o or (step + 1) * each > memory or step * g * i >= columns
-    assert step == 1 or (step - 1) * g * i < columns
+    *equal, last = [J // (g * i) for J, _ in rows]
+    step = equal[0] if equal else last
+    assert set(equal) <= {step} >= {max(step, last)}
+    assert step == 1 or (step * each <= memory and step * g * i <= columns)
+    fewer = -(-o // len(equal)) if equal else o  # rows of each part were there one part less
+    assert not equal or fewer * each > memory or fewer * g * i > columns
 
 
 def test_few_columns_wait_for_others_and_none_is_lost():

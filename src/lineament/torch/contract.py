@@ -109,7 +109,7 @@ class Tile:
     def _add(self, product: Tensor) -> None:
         """Add to the sum, some examples at a time: PyTorch makes a copy of all that it rounds up."""
         step = -(-_ADDED // product[0].numel())
-        for begin in range(0, len(product), step):
+        for begin in range(0, product.shape[0], step):
             self.sum[begin : begin + step] += product[begin : begin + step]
 
     def _slices(self, p: Outer, q: Outer, memory: float) -> None:
@@ -117,7 +117,8 @@ class Tile:
         a, other = p.a, (q.a if p is not q else None)
         b, c, g, _, o = p.d.shape
         each = (b + len(q.d)) * c * g * p.fan_in * p.d.element_size()
-        step = max(1, min(o, int(memory / each), -(-self.columns // (g * p.fan_in))))
+        most = max(1, min(o, int(memory / each), self.columns // (g * p.fan_in)))
+        step = -(-o // -(-o // most))  # parts of equal size, each one product
         for begin in range(0, o, step):
             J = p.some(begin, begin + step, a).flatten(2)
             K = J if other is None else q.some(begin, begin + step, other).flatten(2)
@@ -201,7 +202,7 @@ _crossed: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 
 def _product(A: Tensor, B: Tensor, same: bool) -> Tensor:
     """`ABᵀ`; half the work for a matrix with itself on a processor, where NumPy hands it to a routine for that."""
-    if same and A.device.type == "cpu" and A.dtype in (torch.float32, torch.float64) and len(A) >= _HALVED:
+    if same and A.device.type == "cpu" and A.dtype in (torch.float32, torch.float64) and A.shape[0] >= _HALVED:
         rows = A.numpy()
         return torch.from_numpy(rows @ rows.T)
     return A @ B.T

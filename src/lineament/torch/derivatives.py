@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, unfold
 
 _SINGLE = 16  # positions up to which many tiny products of matrices take longer than their terms one by one
+_MANY = 2**16  # numbers in δ from which a product for each output is faster than a copy
 _LONG = 8  # pixels in a row of a picture from which copying rows is faster than PyTorch's `unfold`
 CHECKED = 2  # examples whose derivatives are compared with those by autograd
 
@@ -81,10 +82,15 @@ class Outer:
         """The derivatives by some of each group's rows of the weight: (examples, outputs, groups, rows, in)."""
         a = self.a if a is None else a
         D = self.d[..., begin:end].transpose(-1, -2)
-        if a.shape[1] == 1 and self.fan_in <= self.positions:  # many positions: a copy of δ would take longest
-            return torch.stack([D[:, k, 0] @ a[:, 0] for k in range(D.shape[1])], 1)[:, :, None]
+        b, c, g, o, t = D.shape
+        if g == 1 and self.fan_in <= self.positions:  # many positions: a copy of δ would take longest
+            if self.fan_in < o and D.stride(-2) == 1:
+                rows = a[:, 0].expand(c, -1, -1, -1).reshape(c * b, t, -1)
+                product = torch.bmm(D.transpose(0, 1).reshape(c * b, o, t), rows)
+                return product.view(c, b, 1, o, -1).transpose(0, 1)
+            if D.numel() > _MANY:
+                return torch.stack([D[:, k, 0] @ a[:, 0] for k in range(c)], 1)[:, :, None]
         D = D.transpose(1, 2)
-        b, g, c, o, t = D.shape
         return (D.reshape(b, g, c * o, t) @ a).reshape(b, g, c, o, -1).transpose(1, 2)
 
     def weighted(self, v: Tensor) -> Tensor:
@@ -175,7 +181,8 @@ def by_linear(a: Tensor, weight: str, bias: str, turned: bool = False) -> Found:
     """A dense layer with inputs (examples, positions, in)."""
 
     def found(d: Tensor) -> dict[str, Derivative]:
-        flat = d.reshape(len(a), d.shape[1], -1, d.shape[-1]) if len(a) else d[:, :, None]
+        n = a.shape[0]
+        flat = d.reshape(n, d.shape[1], -1, d.shape[-1]) if n else d[:, :, None]
         parts: dict[str, Derivative] = {}
         if weight and flat.shape[2] == a.shape[1]:
             parts[weight] = Outer(a.to(flat.dtype), flat[:, :, None], _sequence, a.shape[2], turned)
@@ -208,7 +215,7 @@ def by_convolution(
 
     def rows(x: Tensor) -> Tensor:
         if set(kernel) == set(steps) == {1} and not any(pads):
-            return x.reshape(len(x), groups, x.shape[1] // groups, -1).transpose(-1, -2)
+            return x.reshape(x.shape[0], groups, x.shape[1] // groups, -1).transpose(-1, -2)
         x = padded(x)
         if axes == 1:
             columns = unfold(x[:, :, None], (1, *kernel), dilation=(1, *spread), stride=(1, *steps))
@@ -217,7 +224,7 @@ def by_convolution(
         else:
             seen = patches(x.contiguous())
             columns = seen.movedim(tuple(range(2, 2 + axes)), tuple(range(-axes, 0))).flatten(-axes)
-        return columns.reshape(len(x), groups, -1, columns.shape[-1]).transpose(-1, -2)
+        return columns.reshape(x.shape[0], groups, -1, columns.shape[-1]).transpose(-1, -2)
 
     fan_in = x.shape[1] // groups * prod(kernel)
 
@@ -288,7 +295,7 @@ def by_written(
 
     def found(d: Tensor) -> dict[str, Derivative]:
         outer = convolution(d)[weight]
-        J = outer.dense().unflatten(2, (len(W), -1))
+        J = outer.dense().unflatten(2, (W.shape[0], -1))
         S = _summed(d.flatten(3), 3)
         wide = lambda: _size(outer) * scale.abs().max()  # noqa: E731
         parts: dict[str, Derivative] = {

@@ -1,23 +1,18 @@
 """The derivatives of a model's outputs by its parameters, taken block by block and checked against autograd."""
 
-import warnings
-from collections.abc import Callable, Iterator
-from functools import reduce
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jacrev, vmap
 
-from .backwards import Backwards
-from .batches import outputs as tensor_in
-from .batches import own
+from .backwards import _FEW, _OUTPUTS, Backwards
 from .derivatives import CHECKED, Dense, Derivative, unbounded
+from .graph import Graph, UnknownError, graph_of
 from .layers import walked
-from .taps import Names, Places, Tap, Taps
-
-Inputs = tuple[Any, ...]
+from .otherwise import Inputs, Otherwise, mixed, written_out
+from .taps import Places, Tap, Taps
 
 
 class Sizes(NamedTuple):
@@ -31,7 +26,8 @@ class Sizes(NamedTuple):
 class Seen(NamedTuple):
     """What was found out of a model with inputs of some shapes, which holds while it runs the same functions.
 
-    `at_once` says that one batched pass backwards reaches every place.
+    `at_once` says that one batched pass backwards reaches every place; `by_graph` that all of it was found along the
+    graph that autograd recorded, and `channels_last` that pictures were laid out so for that.
     """
 
     sizes: Sizes
@@ -39,6 +35,8 @@ class Seen(NamedTuple):
     copies: bool
     unknown: frozenset[str]
     at_once: bool
+    by_graph: bool = False
+    channels_last: bool = False
 
 
 _SEEN: WeakKeyDictionary[nn.Module, dict[Any, Seen]] = WeakKeyDictionary()
@@ -46,51 +44,90 @@ _ROUNDED = 30  # in units of rounding of the terms: by how much a sum may change
 _KINDS = 8  # shapes of inputs to remember for a model
 
 
-class Jacobian:
+class Jacobian(Otherwise):
     """Derivatives of a model's outputs by its parameters, block by block."""
 
-    def __init__(self, model: nn.Module, forward: Callable[..., Any] | None = None):
-        self.model, self.forward = model, forward
-        self.names: Names = {}
-        self.held: dict[str, nn.Parameter] = {}
-        self.kinds: dict[str, str] = {}
-        modes = []
-        for path, module in walked(model):
-            modes.append(module.training)
-            for name, parameter in module._parameters.items():
-                if parameter is not None and parameter.requires_grad and id(parameter) not in self.names:
-                    whole = f"{path}.{name}" if path else name
-                    self.names[id(parameter)], self.held[whole] = whole, parameter
-                    self.kinds[whole] = type(module).__name__
-        if not self.names:
-            raise ValueError("model must have parameters that require a gradient; it has none")
-        self.unknown: frozenset[str] = frozenset()  # what no tap gives
-        self.one_by_one = self.at_once = False
+    def __init__(
+        self,
+        model: nn.Module,
+        forward: Callable[..., Any] | None = None,
+        modules: list[tuple[str, nn.Module]] | None = None,
+    ):
+        super().__init__(model, forward, walked(model) if modules is None else modules)
+        self.at_once = self.by_graph = self.channels_last = False
+        self.kept = Sizes(1, 1, 1)
         self.checked: Any = None  # the functions and shapes of the block that was checked last
         self.copies = False  # whether what follows a place works on a copy of it, as it does so in place
-        self.state = tuple(self.held), tuple(modes)
-        # Where layers have numbers of several types, derivatives are of the widest; the coarsest says what rounding is.
-        self.dtype = reduce(torch.promote_types, {parameter.dtype for parameter in self.parameters()})
-        self.eps = torch.finfo(self.dtype).eps
         self.outputs = 0  # known from the first block on
         self.untouched: tuple[Inputs, Tensor] | None = None  # inputs and outputs of a pass that nothing was done to
         self.company: Inputs = ()  # one example of another kind than the first block's, where that has but one
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """The parameters that require a gradient."""
-        return iter(self.held.values())
-
-    def output(self, inputs: Inputs) -> Tensor:
-        """The model's outputs as (examples, outputs)."""
-        inputs = tuple(map(own, inputs))  # the model may work on them in place
-        found = self.model(*inputs) if self.forward is None else self.forward(self.model, *inputs)
-        return as_rows(found, len(inputs[0]))
 
     def __call__(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a block of examples, by the name of the parameter; those that vanish may be left out.
 
         The first block is checked against autograd, unless the same functions were when the model was seen before.
         """
+        found = self._along_graph(inputs) if self.by_graph else None
+        return self._by_places(inputs) if found is None else found
+
+    def _along_graph(self, inputs: Inputs) -> dict[str, Derivative] | None:
+        """The same along the graph that autograd records of a plain pass; None where that is not sure to be right."""
+        with torch.enable_grad():
+            out = self._plain_output(inputs)
+        self.outputs, whole = out.shape[1], out.detach()
+        try:
+            graph = graph_of(out, self.names)
+            del out
+            kind = graph.key, tuple(part.shape[1:] for part in inputs)
+            if kind != self.checked:
+                self._recall(inputs, kind)
+            if kind == self.checked:
+                return graph.derivatives(self._several(whole))
+            if not graph.of_one_type(self.dtype):
+                raise UnknownError("several types")
+            found = graph.derivatives(self._several(whole), rough=True)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception:  # UnknownError, or whatever another version of PyTorch keeps otherwise
+            self.by_graph = False
+            return None
+        with torch.enable_grad():
+            if self._laid_out_otherwise(inputs, whole):
+                return self._along_graph(inputs)
+            if self._unconfirmed(inputs, found, whole):
+                self.by_graph = False
+                return None
+        self.checked, self.untouched = kind, None
+        self._remember(inputs, Seen(self.kept, kind[0], False, frozenset(), False, True, self.channels_last))
+        return found
+
+    def _plain_output(self, inputs: Inputs) -> Tensor:
+        """The outputs of a pass in which every function runs as it is, on pictures in the layout that suits it."""
+        if self.channels_last:
+            try:
+                return self.output(tuple(map(_channels_last, inputs)))
+            except RuntimeError:  # of a view that wants channels first
+                self.channels_last = False
+        return self.output(inputs)
+
+    def _laid_out_otherwise(self, inputs: Inputs, among: Tensor) -> bool:
+        """Whether the layout of pictures changed the outputs; then it is given up."""
+        if not self.channels_last:
+            return False
+        if self.untouched is None:
+            first = tuple(part[:CHECKED] for part in inputs)
+            self.untouched = first, self.output(first)
+        whole = self.untouched[1].detach()
+        k = min(len(whole), len(among))
+        gap = float((whole[:k] - among[:k]).abs().max())
+        self.channels_last = gap <= self.eps**0.5 * float(whole.abs().max())
+        return not self.channels_last
+
+    def _several(self, out: Tensor) -> int:
+        """How many outputs to differentiate in one pass."""
+        return max(1, min(_OUTPUTS, _FEW // max(1, len(out) * self.kept.largest)))
+
+    def _by_places(self, inputs: Inputs) -> dict[str, Derivative]:
         with torch.enable_grad():
             run, out = self._forward(inputs)
             kind = tuple(run.ran), tuple(part.shape[1:] for part in inputs)
@@ -124,21 +161,33 @@ class Jacobian:
         """
         seen = self._recalled(inputs)
         if seen is not None:
-            self.copies = seen.copies
+            self.copies, self.by_graph, self.channels_last = seen.copies, seen.by_graph, seen.channels_last
+            self.kept = seen.sizes
             return seen.sizes
         few = tuple(part[:CHECKED] for part in inputs)
-        with torch.enable_grad(), Places(self.names) as places:
+        with torch.enable_grad():
             out = self.output(few)
         if not out.requires_grad:
             raise ValueError("model must have outputs that depend on its parameters; autograd sees no dependence")
         self.untouched = few, out
+        try:
+            if out.device.type != "cpu":
+                raise UnknownError("whether this is faster elsewhere has not been measured")
+            graph = graph_of(out, self.names)
+            self.kept = _sizes_of(graph)
+            self.by_graph, self.channels_last = True, graph.channels_alone
+            return self.kept
+        except (UnknownError, AttributeError):
+            pass
+        with torch.no_grad(), Places(self.names) as places:
+            self.output(few)
         each = [size // len(out) for size in places.sizes] or [0]
         return Sizes(out.shape[1], sum(each), max(each))
 
     def _recall(self, inputs: Inputs, kind: Any) -> None:
         """What was found out when the model was seen to run these functions before, if it was."""
         seen = self._recalled(inputs)
-        if seen is not None and seen.ran == kind[0]:
+        if seen is not None and seen.ran == kind[0] and seen.by_graph == self.by_graph:
             self.unknown, self.at_once, self.checked = seen.unknown, seen.at_once, kind
 
     def _forward(self, inputs: Inputs) -> tuple[Taps, Tensor]:
@@ -184,14 +233,14 @@ class Jacobian:
         if len(among) == len(whole):  # these two saw nobody else
             self._refuse_dependent(first, whole, self._in_other_company(first))
         v, truth = self._combined(out)
-        mixed = _mixed({name: part.first(k) for name, part in found.items()}, v)
+        sums = mixed({name: part.first(k) for name, part in found.items()}, v)
         pairs, names, wrong = [], [], []
         for (name, parameter), given in zip(self.held.items(), truth, strict=True):
-            gradient = _written(parameter, given).to(self.dtype)
+            gradient = written_out(parameter, given).to(self.dtype)
             if name not in found:
                 wrong += [] if given is None else [name]  # a gradient that vanishes here may not for other examples
-            elif mixed[name].shape == (gradient.numel(),):
-                pairs.append((mixed[name], gradient.flatten()))
+            elif sums[name].shape == (gradient.numel(),):
+                pairs.append((sums[name], gradient.flatten()))
                 names.append(name)
             else:
                 wrong.append(name)
@@ -212,14 +261,10 @@ class Jacobian:
         ]
         return self._not_of_company(wrong, first, whole)
 
-    def _combined(self, out: Tensor) -> tuple[Tensor, tuple[Tensor | None, ...]]:
-        """A random combination of outputs, and its gradients by all parameters, as autograd finds them."""
-        v = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
-        held = list(self.held.values())
-        return v.to(self.dtype), torch.autograd.grad((out * v).sum(), held, retain_graph=True, allow_unused=True)
-
     def _bounded(self, inputs: Inputs) -> dict[str, Derivative]:
         """The derivatives at a few examples, with a bound on each."""
+        if self.by_graph:
+            return graph_of(self.output(inputs), self.names).derivatives(self.outputs, bounded=True)
         run, out = self._forward(inputs)
         return Backwards(out, run.found, self.dtype, free=False, bounded=True).derivatives()
 
@@ -263,119 +308,23 @@ class Jacobian:
     def _terms(self, out: Tensor) -> float:
         """How large what outputs are sums of is: those of a mirrored network cancel, and what is left is rounding."""
         pairs = zip(self.held.values(), self._combined(out)[1], strict=True)
-        return sum(float((parameter.detach() * _written(parameter, given)).abs().sum()) for parameter, given in pairs)
-
-    def _otherwise(self, inputs: Inputs) -> dict[str, Derivative]:
-        """Parameters that no tap gives: by `torch.func` for all examples at once where it can, else one at a time."""
-        wrong = {name: parameter for name, parameter in self.held.items() if name in self.unknown}
-        if not self.one_by_one:
-            try:
-                found = self._vmapped(inputs, wrong)
-                self._refuse_unreached(inputs, found)
-                return found
-            except Exception as error:  # whatever the model does that torch.func cannot
-                self.one_by_one = True
-                named = ", ".join(f"{name} ({self.kinds[name]})" for name in wrong)
-                warnings.warn(
-                    f"ntk has no structured derivative for {named}, and torch.func cannot differentiate the model "
-                    f"({str(error).splitlines()[0][:80]}): differentiating one example at a time, which is exact but "
-                    "slow; requires_grad_(False) leaves a parameter out",
-                    stacklevel=6,
-                )
-        return self._example_by_example(inputs, wrong)
-
-    def _vmapped(self, inputs: Inputs, parameters: dict[str, nn.Parameter]) -> dict[str, Derivative]:
-        every = [*self.model.named_parameters(), *self.model.named_buffers()]
-        held = {name: value.detach() for name, value in every}
-        moving = {name: value.detach() for name, value in parameters.items()}
-
-        def single(moving: dict[str, Tensor], *one: Tensor) -> Tensor:
-            alone = tuple(part[None].clone() for part in one)
-            # Tied weights go by several names, and all of them must move.
-            values = held | {name: moving[self.names[id(p)]] for name, p in tied if self.names[id(p)] in moving}
-            if self.forward is None:
-                return as_rows(functional_call(self.model, values, alone, strict=False), 1)[0]
-            return as_rows(functional_call(_Whole(self.model, self.forward), _prefixed(values), alone), 1)[0]
-
-        tied = [(name, p) for name, p in self.model.named_parameters(remove_duplicate=False) if id(p) in self.names]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a function that is not batched runs one by one
-            found = vmap(jacrev(single), (None, *(0 for _ in inputs)))(moving, *inputs)
-        return {name: Dense(J.flatten(2)) for name, J in found.items()}
-
-    def _refuse_unreached(self, inputs: Inputs, found: dict[str, Derivative]) -> None:
-        """Refuse what disagrees with autograd: `torch.func` moves what modules hold, not what lists of the model do."""
-        out = self.output(tuple(part[:CHECKED] for part in inputs))
-        v, truth = self._combined(out)
-        gradients = {
-            name: _written(parameter, given).flatten().to(self.dtype)
-            for (name, parameter), given in zip(self.held.items(), truth, strict=True)
-        }
-        mixed = _mixed({name: part.first(len(out)) for name, part in found.items()}, v)
-        # Its square is what rounding leaves of a kernel. A derivative of one parameter may vanish but for rounding.
-        bar = self.eps**0.5 * torch.cat(list(gradients.values())).norm()
-        for name, ours in mixed.items():
-            if not (ours - gradients[name]).norm() <= bar:
-                raise ValueError(f"it does not reach {name}")
-
-    def _example_by_example(self, inputs: Inputs, parameters: dict[str, nn.Parameter]) -> dict[str, Derivative]:
-        rows: dict[str, list[Tensor]] = {name: [] for name in parameters}
-        for k in range(len(inputs[0])):
-            out = self.output(tuple(part[k : k + 1] for part in inputs))[0]
-            for c in range(len(out)):
-                gradients = torch.autograd.grad(
-                    out[c], list(parameters.values()), retain_graph=True, allow_unused=True
-                )
-                for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
-                    rows[name].append(_written(parameter, gradient).flatten())
-        return {name: Dense(torch.stack(J).unflatten(0, (len(inputs[0]), -1))) for name, J in rows.items()}
+        return sum(
+            float((parameter.detach() * written_out(parameter, given)).abs().sum()) for parameter, given in pairs
+        )
 
 
-def _mixed(found: dict[str, Derivative], v: Tensor) -> dict[str, Tensor]:
-    """`Σ v_{bc} J_{bc}` of every derivative; those that are written out are one product."""
-    dense = {name: part.J.flatten(0, 1) for name, part in found.items() if isinstance(part, Dense)}
-    mixed = {name: part.weighted(v) for name, part in found.items() if not isinstance(part, Dense)}
-    if dense:
-        sizes = [J.shape[1] for J in dense.values()]
-        parts = (v.flatten() @ torch.cat(list(dense.values()), 1)).split(sizes)
-        mixed |= dict(zip(dense, parts, strict=True))
-    return mixed
+def _channels_last(part: Any) -> Any:
+    """A picture with its channels last in memory, as convolutions of each channel by itself run fastest."""
+    picture = isinstance(part, Tensor) and part.ndim == 4 and part.is_floating_point()
+    return part.contiguous(memory_format=torch.channels_last) if picture else part
 
 
-class _Whole(nn.Module):
-    """A model together with how it is called, so that `functional_call` reaches it."""
-
-    def __init__(self, model: nn.Module, forward: Callable[..., Any]) -> None:
-        super().__init__()
-        self.model, self.how = model, forward
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.how(self.model, *inputs)
-
-
-def _prefixed(values: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {f"model.{name}": value for name, value in values.items()}
-
-
-def _written(parameter: Tensor, gradient: Tensor | None) -> Tensor:
-    """A gradient as a plain tensor: zeros where there is none, every entry where it is sparse."""
-    if gradient is None:
-        return torch.zeros_like(parameter)
-    return gradient.to_dense() if gradient.is_sparse else gradient
+def _sizes_of(graph: Graph) -> Sizes:
+    n, c = graph.shape
+    each = [size // n for size in graph.sizes()] or [0]
+    return Sizes(c, sum(each), max(each))
 
 
 def _sizes(taps: list[Tap], out: Tensor) -> Sizes:
     each = [tap.z.numel() // len(out) for tap in taps if not tap.spare] or [0]
     return Sizes(out.shape[1], sum(each), max(each))
-
-
-def as_rows(found: Any, examples: int) -> Tensor:
-    """What a model returned, as (examples, outputs)."""
-    out = tensor_in(found)
-    if not out.is_floating_point():
-        raise ValueError(f"model must return one tensor of real numbers; got {out.dtype}")
-    if not out.ndim or len(out) != examples:
-        raise ValueError(
-            f"model must return one row per example; for {examples} example(s) it gave shape {tuple(out.shape)}"
-        )
-    return out.reshape(len(out), -1)

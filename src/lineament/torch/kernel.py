@@ -65,10 +65,10 @@ def ntk(
         _buffers_kept(modules),
         _gradients_as_they_are(modules),
         full_precision(),
-        differentiable(model),
+        differentiable(model, modules),
     ):
         rows, columns = _differentiable(rows), _differentiable(columns)
-        jacobian = Jacobian(model, forward)
+        jacobian = Jacobian(model, forward, modules)
         jacobian.company = tuple(part[:1] for part in columns) if len(rows[0]) == 1 else ()
         return _kernel(jacobian, rows, columns, y is None, outputs, memory)
 
@@ -101,16 +101,28 @@ def _gradients_as_they_are(modules: Modules) -> Iterator[None]:
 @contextmanager
 def _buffers_kept(modules: Modules) -> Iterator[None]:
     """Afterwards the buffers have the values they had, whatever the model does when it runs."""
-    every: Any = torch  # its functions for lists, as its optimisers use them: one call instead of one a buffer
     held = [buffer for _, module in modules for buffer in module._buffers.values() if buffer is not None]
-    buffers = list({id(buffer): buffer for buffer in held}.values())
-    before = every._foreach_clone(buffers) if buffers else []
+    kinds: dict[Any, list[Tensor]] = {}
+    for buffer in {id(buffer): buffer for buffer in held}.values():
+        plain = type(buffer) in (Tensor, nn.Buffer) and buffer.layout == torch.strided and not buffer.is_quantized
+        kinds.setdefault((buffer.dtype, buffer.device) if plain else id(buffer), []).append(buffer)
+    before = [_side_by_side(buffers) for buffers in kinds.values()]
     try:
         yield
     finally:
-        if buffers:
-            with torch.no_grad():
-                every._foreach_copy_(buffers, before)
+        with torch.no_grad():
+            for buffers, values in zip(kinds.values(), before, strict=True):
+                if len(buffers) == 1:
+                    buffers[0].copy_(values)
+                elif not torch.equal(_side_by_side(buffers), values):
+                    for buffer, own in zip(buffers, values.split([part.numel() for part in buffers]), strict=True):
+                        buffer.copy_(own.view(buffer.shape))
+
+
+@torch.no_grad()
+def _side_by_side(buffers: list[Tensor]) -> Tensor:
+    """A copy of tensors of one type: of many it takes one call, not one for each."""
+    return buffers[0].clone() if len(buffers) == 1 else torch.cat([buffer.reshape(-1) for buffer in buffers])
 
 
 def _kernel(
@@ -170,6 +182,8 @@ def _joined(blocks: list[Derivatives], sizes: list[int]) -> Derivatives:
             parts = [
                 Dense(nothing) if part is None else written(part) for part, nothing in zip(parts, zeros, strict=True)
             ]
+        elif len({type(part) for part in parts}) > 1:  # as blocks that ran other functions may give them
+            parts = [written(part) for part in parts if part is not None]
         whole[name] = joined(cast(list[Derivative], parts), 0)
     return whole
 

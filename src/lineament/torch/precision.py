@@ -53,9 +53,12 @@ def push_forward(f: Callable[[Parameters], Tensor], start: Parameters, change: P
 
 
 @contextmanager
-def differentiable(model: nn.Module) -> Iterator[None]:
-    """Inside, recurrent layers have derivatives in evaluation mode; those of cuDNN have none."""
-    if not any(isinstance(module, nn.RNNBase) for _, module in walked(model)):
+def differentiable(model: nn.Module, modules: list[tuple[str, nn.Module]] | None = None) -> Iterator[None]:
+    """Inside, recurrent layers have derivatives in evaluation mode; those of cuDNN have none.
+
+    What is in the model may be given, where it was walked through before.
+    """
+    if not any(isinstance(module, nn.RNNBase) for _, module in (walked(model) if modules is None else modules)):
         yield
         return
     before = torch.backends.cudnn.enabled

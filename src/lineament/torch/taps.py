@@ -436,7 +436,12 @@ def _expanded(taps: Taps, func: Any, value: Tensor, *sizes: Any) -> Any:
 
 
 def _viewed(taps: Taps, func: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-    out = func(value, *args, **kwargs)
+    try:
+        out = func(value, *args, **kwargs)
+    except RuntimeError:  # channels come last in memory where a convolution was given another form
+        if func is not T.view:
+            raise
+        out = func(value.contiguous(), *args, **kwargs)
     source = _source(taps, value)
     if source is not None and isinstance(out, Tensor):
         taps.views[id(out)] = (out, *source)
