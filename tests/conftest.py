@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 import typechecked
+from lineament.execution import worker
 
 jax.config.update("jax_enable_x64", os.environ.get("LINEAMENT_X64", "1") == "1")  # off in a part of `make nightly`
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -27,7 +28,10 @@ install_import_hook(CHECKED, "typechecked.check")
 typechecked.without_shapes("lineament.core.arguments")
 
 # Compiling makes many objects that stay: looking through them for cycles again and again takes a tenth of the time.
-gc.set_threshold(20_000, 10, 10)
+gc.set_threshold(100_000, 10, 10)
+
+# Five thousand programs are compiled, most of them small.
+worker.lower_in_one_context()
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("LINEAMENT_BROWSER") == "required"
@@ -43,6 +47,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("lineament")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: no collection need look through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -26,6 +27,9 @@ README_VERDICTS = dict(
     )
 )
 
+# Three tests ask for each file of results, and reading a figure takes a while.
+stored_at = cache(store.load)
+
 
 @pytest.mark.parametrize("id", CLAIMS)
 def test_claim_is_well_stated(id):
@@ -46,13 +50,13 @@ def test_claim_is_well_stated(id):
 @pytest.mark.parametrize("id", CLAIMS)
 def test_stored_evidence_is_of_a_commit_and_of_todays_settings(id):
     for path in RESULTS.glob(f"{id}.*.json"):
-        stored = store.load(path)
+        stored = stored_at(path)
         assert not stored.environment.get("commit", "").endswith("-dirty"), f"{path.name} is from a dirty tree"
         assert stands(stored, CLAIMS[id]), f"{path.name} was run with other settings: run it again"
 
 
 def test_evidence_keeps_the_repository_small():
-    drawn = [path.name.rsplit(".", 2)[0] for path in RESULTS.glob("*.json") if store.load(path).figure is not None]
+    drawn = [path.name.rsplit(".", 2)[0] for path in RESULTS.glob("*.json") if stored_at(path).figure is not None]
     twice = sorted({name for name in drawn if drawn.count(name) > 1})
     assert not twice, f"one seed's figure is enough: run further seeds with --numbers-only ({', '.join(twice)})"
     assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 20e6
@@ -63,7 +67,7 @@ def test_claim_runs_and_says_what_it_found(id):
     result = reproduce(CLAIMS[id], "quick", seed=0)
     evidence = result.evidence
     assert result.verdict is not Verdict.FAILS, evidence.reason()
-    stored = {store.load(path).verdict for path in RESULTS.glob(f"{id}.quick.*.json")}
+    stored = {stored_at(path).verdict for path in RESULTS.glob(f"{id}.quick.*.json")}
     assert result.verdict in stored, f"the stored seeds say {', '.join(map(str, stored)) or 'nothing'}"
     assert README_VERDICTS.get(id), "the README has no verdict: run `make readme`"
     assert evidence.reason()

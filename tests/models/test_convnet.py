@@ -45,7 +45,7 @@ def in_torch(net, params, X):
     """The same network written with PyTorch's layers (images become channels first)."""
     torch = pytest.importorskip("torch")
     F = torch.nn.functional
-    phi = {"elu": F.elu, "relu": F.relu, "erf": torch.erf, "linear": lambda z: z}[net.activation]
+    phi = {"elu": F.elu, "relu": F.relu, "gelu": F.gelu, "erf": torch.erf, "linear": lambda z: z}[net.activation]
     tensor = lambda a: torch.from_numpy(np.array(a))  # noqa: E731
     h = tensor(X).reshape(-1, *net.image).permute(0, 3, 1, 2)
     for layer, W in enumerate(params.layers):
@@ -79,6 +79,8 @@ def in_torch(net, params, X):
         ConvNet((4, 1, 1), (2,), (1,), kernels=((3, 1),), pooling="average", padding="circular"),
         ConvNet((2, 2, 2), (), (4, 3), activation="relu"),
         ConvNet((4, 4, 2), (3,), (2,), pooled=(0,), pooling="average", activation="linear"),
+        ConvNet((4, 4, 2), (3,), (2,), pooled=(0,), pooling="average", activation="elu"),
+        ConvNet((4, 4, 2), (3,), (2,), pooled=(0,), activation="gelu"),
     ],
 )
 def test_the_map_is_that_of_pytorch(net):

@@ -199,7 +199,10 @@ def test_jax_is_made_ready(tmp_path):
     code = (
         "import os, jax; from lineament.execution import worker; worker.prepare(short=True);"
         "print(jax.config.jax_enable_x64, jax.config.jax_compilation_cache_dir,"
-        "jax.config.jax_persistent_cache_min_entry_size_bytes, jax.numpy.ones(1).sum(), os.environ['XLA_FLAGS'])"
+        "jax.config.jax_persistent_cache_min_entry_size_bytes, jax.numpy.ones(1).sum(), os.environ['XLA_FLAGS']);"
+        "from jax._src.interpreters import mlir; made = mlir.make_ir_context(); worker.prepare(short=True);"
+        "print(made is mlir.make_ir_context());"
+        "made.__enter__(); print(made is mlir.make_ir_context()); made.__exit__(None, None, None)"
     )
 
     def told(**variables):
@@ -208,9 +211,11 @@ def test_jax_is_made_ready(tmp_path):
         return subprocess.check_output([sys.executable, "-c", code], env=environment, text=True).split()
 
     quickly = "--xla_backend_optimization_level=1"  # and the compiler did not end over a flag that it does not know
-    assert told()[:5] == ["True", str(tmp_path / "cache" / "lineament" / "jax"), "-1", "1.0", quickly]
+    ready = told()
+    assert ready[:5] == ["True", str(tmp_path / "cache" / "lineament" / "jax"), "-1", "1.0", quickly]
+    assert ready[-2:] == ["True", "False"], "programs share a context, but for those within another"
     mine = told(JAX_COMPILATION_CACHE_DIR=str(tmp_path / "mine"), XLA_FLAGS="--xla_backend_optimization_level=2")
-    assert mine == ["True", str(tmp_path / "mine"), "0", "1.0", "--xla_backend_optimization_level=2"]
+    assert mine[:-2] == ["True", str(tmp_path / "mine"), "0", "1.0", "--xla_backend_optimization_level=2"]
     (tmp_path / "file").write_text("")
     assert told(XDG_CACHE_HOME=str(tmp_path / "file"))[:2] == ["True", "None"]
 

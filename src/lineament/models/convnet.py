@@ -192,6 +192,14 @@ class ConvNet(AbstractAffine):
         # What a part computed is computed again when its gradient is wanted, or nothing would be saved.
         return jax.lax.map(jax.checkpoint(lambda x: function(x[None])[0]), X, batch_size=chunk)
 
+    @property
+    def _pools_first(self) -> bool:
+        """Whether the greatest is taken before the activation, which is then asked for a quarter of the numbers.
+
+        The greatest of the activations is the activation of the greatest where that never falls; the exact GELU does.
+        """
+        return self.pooling == "max" and self.activation != "gelu"
+
     def forward(
         self, parameters: Affine, X: Array, taps: Sequence[Array] | None = None, dropout_key: Array | None = None
     ) -> Forward:
@@ -203,9 +211,12 @@ class ConvNet(AbstractAffine):
         for layer, kernel in enumerate(self.sides):
             inputs.append(h)
             z = self.affine(parameters, layer, h, self._product(kernel))
-            h = phi(z if taps is None else z + taps[layer].reshape(z.shape))
-            if layer in self.pooled:
-                h = drop(pool(h, self.pooling), self.pooled_dropout, keys[layer])
+            z = z if taps is None else z + taps[layer].reshape(z.shape)
+            if layer not in self.pooled:
+                h = phi(z)
+            else:
+                pooled = phi(pool(z)) if self._pools_first else pool(phi(z), self.pooling)
+                h = drop(pooled, self.pooled_dropout, keys[layer])
         h = h.mean(axis=(1, 2)) if self.readout == "average" else h.reshape(h.shape[0], -1)
         for layer in range(len(self.filters), last + 1):
             inputs.append(h)
