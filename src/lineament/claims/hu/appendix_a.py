@@ -147,7 +147,7 @@ def _checks(pairs: Sequence[tuple[str, OnImages]], settings: Settings) -> list[C
     checks = []
     for (where, run), name in product(pairs, settings.networks):
         early, growth, in_the_limit = run.early_gap(name), run.growth(name), run.in_the_limit(name).early_gap(name)
-        grown = float(run.apart(name)[-1]) / in_the_limit
+        grown = float(run.apart(name)[-1]) / max(in_the_limit, 1e-300)
         checks.append(at_most(f"early relative MSE, {name}, {where}", early, BARS[name],
                               f"as in Figure 3: \"small\" is {100 * BARS[name]:.0f} %",
                               void=narrow(early, in_the_limit, BARS[name])))  # fmt: skip
