@@ -68,7 +68,10 @@ def test_claim_runs_and_says_what_it_found(id):
     evidence = result.evidence
     assert result.verdict is not Verdict.FAILS, evidence.reason()
     stored = {stored_at(path).verdict for path in RESULTS.glob(f"{id}.quick.*.json")}
-    assert result.verdict in stored, f"the stored seeds say {', '.join(map(str, stored)) or 'nothing'}"
+    if any("not at hand" in check.void for check in evidence.checks):  # as on a machine without the data
+        assert result.verdict is Verdict.UNDECIDED
+    else:
+        assert result.verdict in stored, f"the stored seeds say {', '.join(map(str, stored)) or 'nothing'}"
     assert README_VERDICTS.get(id), "the README has no verdict: run `make readme`"
     assert evidence.reason()
     for check in evidence.checks:
