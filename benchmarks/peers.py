@@ -356,8 +356,8 @@ batched one, inputs repeated for each output), in PyTorch's own functions or in 
 The bar is one; for convolutional networks three, or 70 % of the bound where that is less. Gap is the relative distance
 from torch.func's kernel, the median over inputs (rounding may move a unit of one input across the kink of its
 activation). "No" is what a tool says to a model that it does not know, with the reason below the table; those that take
-far longer than the others are asked for few inputs, once. Other work ran on both cores of the machine: seconds are
-longer than on an idle one, and ratios of the shortest lines vary by a tenth or two from run to run.
+far longer than the others are asked for few inputs, once. Ratios of the shortest lines vary by a tenth or two from run
+to run, and more where the machine has other work.
 
 """
 
