@@ -143,16 +143,15 @@ EXPERIMENTS = (
         place="Figure 5, §3.3",
         title="Accuracy on data projected to more principal components peaks later",
         statement=(
-            r"t^*(P)=\mathrm{argmax}_t\ \mathrm{acc}\left(f_t(\mathrm{proj}_Px)\right),\quad "
-            r"P<P'\ \Rightarrow\ t^*(P)\le t^*(P')"
+            r"t^*(P)=\mathrm{argmax}_t\ \mathrm{acc}\left(f_t(\mathrm{proj}_Px)\right):\quad "
+            r"t^*(1),\ t^*(10)<t^*(100)<t^*(1000)"
         ),
         check="lineament.claims.hacohen.figure_5:check",
         words=(
             r"A network $f_t$ is trained on whole images for $t$ epochs and asked about images $\mathrm{proj}_Px$ "
             r"that are "
-            "projected to their first $P$ principal components. Its accuracy on them peaks at an epoch $t^*(P)$, "
-            "the later, "
-            "the more components there are."
+            "projected to their first $P$ principal components. Its accuracy on them peaks at an epoch $t^*(P)$: "
+            "after a few epochs, to decline then, with $P = 1$ and 10 components, and later the more there are beyond."
         ),
         meaning="Early in training a network relies on coarse features alone, and turns to finer ones later.",
         paper_setting={
