@@ -15,6 +15,7 @@ from scipy import special
 import lineament as la
 from lineament.models import ConvNet, convnet, st_vgg, vgg19
 from lineament.models import patches as patches_module
+from lineament.models.activations import ACTIVATIONS
 from lineament.models.patches import patches, pool
 
 KEY = jax.random.key(0)
@@ -274,3 +275,10 @@ def test_convolution_of_an_ensemble_and_its_second_derivative():
     naive = lambda h, K: jnp.sum((patches_module.patches(h, (3, 3)) @ K.T) ** 3)  # noqa: E731
     second = lambda f: jax.jit(jax.vmap(jax.jacrev(jax.grad(f, 1), 1)))(h, K)  # noqa: E731
     np.testing.assert_allclose(second(one), second(naive), rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_the_greatest_is_taken_first_only_of_activations_that_never_fall(name):
+    values = np.asarray(ACTIVATIONS[name](jnp.linspace(-6.0, 6.0, 2001)))
+    net = ConvNet((2, 2, 1), (1,), (1,), pooled=(0,), activation=name)
+    assert net._pools_first == (np.diff(values) > -1e-12).all()
